@@ -77,8 +77,8 @@ def against_em() -> Iterator[Line]:
         fit = projected_gradients(reports, start, gap=1e-6 * n)
         shares, used = np.full(k, 1 / k), 0
         while used < 100 * fit.steps:
-            shares, used = shares * reports.at(shares).growth, used + 1
-        left = reports.at(shares).gap / n
+            shares, used = shares * reports.evaluated(shares).growth, used + 1
+        left = reports.evaluated(shares).gap / n
         work = f"mle of {name}, K = 256, N = 10^4, {fit.steps} passes"
         shown = f"EM's gap after {used:,} passes: {left:.1e} per report"
         yield Line(work, "passes of EM", ">= 100x fewer", left > 1e-6, "> 100x", shown)

@@ -11,9 +11,10 @@ import re
 import secrets
 import sys
 import time
+from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self, TextIO, TypeAlias, TypeVar
 
 from warner.text import did_you_mean, enumerated
 
@@ -181,6 +182,39 @@ def document(fields: Document) -> str:
     """Write JSON with a line for each field, which is easy to read."""
     body = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items())
     return json_escaped(f"{{\n{body}\n}}")
+
+
+class Saved(ABC):
+    """Value with a JSON document of a named format, which can be saved to a file."""
+
+    _format: ClassVar[str]
+
+    @abstractmethod
+    def to_dict(self) -> Document:
+        """Return the JSON document."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, fields: Document) -> Self:
+        """Read the result of `to_dict`; anything else raises a ValueError."""
+
+    def to_json(self) -> str:
+        """Return the JSON document as text."""
+        return document(self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read the result of `to_json`; anything else raises a ValueError."""
+        return cls.from_dict(parsed(text, cls._format))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the JSON document to a file, atomically."""
+        save_text(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a file that `save` wrote."""
+        return loaded(path, cls.from_json)
 
 
 def json_escaped(text: str) -> str:

@@ -275,7 +275,7 @@ class Estimate(TableResult):
         shares = self.shares.reshape(groups, -1)
         values = all_labels(tally.domain)
         names: dict[str, Counts] = {
-            name: np.repeat(objects(key[place] for key in tally.groups), tally.k) for place, name in enumerate(tally.by)
+            name: np.repeat(objects(key[index] for key in tally.groups), tally.k) for index, name in enumerate(tally.by)
         }
         reports = {"reports": tally.parts[0].counts.ravel()} if tally.counts_answers else {}
         return names | {
@@ -319,7 +319,7 @@ class Estimate(TableResult):
             As for `table`.
         method : {"clopper_pearson", "wilson", "exact", "score"}, optional
             For the population: ``clopper_pearson``, the default, is exact in the sense of *at least*; ``wilson`` is
-            narrower, and approximate. For the realised share: ``exact``, the default, is so in the same sense; for
+            narrower, and approximate. For the share in the sample: ``exact``, the default, is so in the same sense; for
             very many reports (a variance above 100,000) the default is ``score``, which is approximate.
         cumulative : bool
             Give the intervals of the shares of all answers up to each, in the domain's order.

@@ -392,10 +392,10 @@ def _cells(column: Counts) -> list[str]:
     kind = column.dtype.kind
     if kind == "f":
         # By their bits: 0.0 and -0.0 are equal, but their texts differ.
-        distinct, place = np.unique(column.astype(np.float64).view(np.int64), return_inverse=True)
+        distinct, index = np.unique(column.astype(np.float64).view(np.int64), return_inverse=True)
         numbers = distinct.view(np.float64).tolist()
         texts = objects(repr(number) if math.isfinite(number) else "null" for number in numbers)
-        return list(texts[place])
+        return list(texts[index])
     values = column.tolist()
     if kind in "iu":
         return list(map(str, values))

@@ -38,10 +38,10 @@ def amount(number: PerGroup) -> str:
     return f"{number:.3g}" if 0 < number < 1 else f"{number:,.1f}"
 
 
-def about(number: int) -> str:
+def large_number(number: int) -> str:
     """Write a whole number in full, or a large one as a power of ten.
 
-    >>> about(65536), about(2**1024)
+    >>> large_number(65536), large_number(2**1024)
     ('65,536', 'about 1.8e308')
     """
     if number < 10**6:
@@ -233,11 +233,11 @@ def aligned(rows: Iterable[Sequence[str]], left: Container[int] = (0,), least: S
     widths = [max(map(len, column)) for column in zip_longest(*complete, fillvalue="")]
     widths = [max(pair) for pair in zip_longest(widths, least, fillvalue=0)]
 
-    def cell(text: str, place: int, whole: bool) -> str:
-        return text if not whole else f"{text:{widths[place]}}" if place in left else f"{text:>{widths[place]}}"
+    def cell(text: str, index: int, whole: bool) -> str:
+        return text if not whole else f"{text:{widths[index]}}" if index in left else f"{text:>{widths[index]}}"
 
     return [
-        "  ".join(cell(text, place, place < len(whole)) for place, text in enumerate(row)).rstrip()
+        "  ".join(cell(text, index, index < len(whole)) for index, text in enumerate(row)).rstrip()
         for row, whole in zip(lines, complete, strict=True)
     ]
 

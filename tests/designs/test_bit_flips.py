@@ -85,7 +85,7 @@ def test_the_best_size_is_one_or_all(k: int, epsilon: int, size: int) -> None:
 @pytest.mark.parametrize(("k", "size", "epsilon"), [(16, 4, 1.0), (360, 12, 2.0), (1000, 1000, 0.5)])
 def test_the_variance_is_that_of_the_scores_of_bits(k: int, size: int, epsilon: float) -> None:
     # Ding, Kulkarni, Yekhanin (2017) report a true bit with probability r/(r + 1), for r = e^(eps/2). So the score
-    # (K/d) (b (r + 1) - 1) / (r - 1) of a bit b is unbiased: of an answer that nobody holds, b is 1 with probability
+    # (K/d) (b (r + 1) - 1) / (r - 1) of a bit b is unbiased: of an answer without respondents, b is 1 with probability
     # 1/(r + 1), the mean is 0, and the mean square (K/d) r / (r - 1)^2.
     r = math.exp(epsilon / 2)
     scores = k / size * np.array([r / (r - 1), -1 / (r - 1)])
@@ -344,7 +344,7 @@ def test_the_reason_for_the_estimator_does_not_speak_of_support() -> None:
 
 
 def test_weights_of_few_people_leave_no_zeros_where_all_bits_are_ones() -> None:
-    """Zeros are counted, not what is left of those who were asked: that may be below 0 by rounding."""
+    """Zeros are counted, not what is left of the respondents who were asked: that may be below 0 by rounding."""
     design, rng = BitFlips(4, size=2, epsilon=2), np.random.default_rng(0)
     reports, group = design.draw(rng.integers(0, 4, 240), rng.bytes), np.repeat(np.arange(24), 10)
     weights = rng.gamma(2, 1, 240)

@@ -324,7 +324,7 @@ def test_many_answers_are_decoded_exactly(design: BlockDesign) -> None:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_simulated_reports_follow_their_law_both_one_by_one_and_together(mechanism: Any) -> None:
-    # Many people hold answer 0, more than there are blocks with it; few hold the others.
+    # Many respondents have answer 0, more than there are blocks with it; few have the others.
     design = mechanism(300, epsilon=1)
     people = np.full(300, 3)
     people[0] = 20_000

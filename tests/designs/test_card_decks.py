@@ -30,7 +30,9 @@ def test_a_deck_with_a_card_for_every_number() -> None:
 def test_erikssons_design_as_in_rrtcs() -> None:
     case = NUMBERS["rrtcs"]["eriksson"]
     device = {"truth": "1/2"} | {f"say {card}": "1/10" for card in case["design"]["cards"]}
-    with pytest.warns(UserWarning, match=r"tell somebody's number for certain.*: 2, 4, 6, 7, 9, 10, .* top category"):
+    with pytest.warns(
+        UserWarning, match=r"reveal a respondent's number for certain.*: 2, 4, 6, 7, 9, 10, .* top category"
+    ):
         deck = surveys.cards(device, 41)
     assert deck.shown_epsilon() == "inf"
     counts = [case["counts"].get(str(number), 0) for number in range(41)]
@@ -38,7 +40,7 @@ def test_erikssons_design_as_in_rrtcs() -> None:
 
 
 def test_the_weighted_mean_of_erikssons_design_is_that_of_rrtcs() -> None:
-    # RRTCS divides Horvitz and Thompson's total by a known number of people, 53,376: 4.44307. Hajek's ratio is 4.44314.
+    # RRTCS divides Horvitz and Thompson's total by a known population size, 53,376: 4.44307. Hajek's ratio is 4.44314.
     case = NUMBERS["rrtcs"]["eriksson"]
     device = {"truth": "1/2"} | {f"say {card}": "1/10" for card in case["design"]["cards"]}
     with pytest.warns(UserWarning, match="for certain"):
@@ -53,7 +55,7 @@ def test_the_weighted_mean_of_erikssons_design_is_that_of_rrtcs() -> None:
     total = result.totals(values="numbers")
     assert_allclose(total.value[0, 0] / 53_376, case["estimate"], rtol=1e-6)
     assert_allclose(result.mean().value, case["hajek"], rtol=1e-8)
-    # Its standard error is 1.24468, that of an intercept alone 1.24458; linearised, with one report more, it is near.
+    # Its standard error is 1.24468, that of an intercept alone 1.24458; linearized, with one report more, it is near.
     fit = regress("x ~ 1", people, deck, model="linear", values="numbers", weights="w")
     assert_allclose(fit.standard_errors[0], math.sqrt(case["variance"]), rtol=2e-4)
     assert_allclose(result.mean().se, math.sqrt(case["variance"]), rtol=2e-2)

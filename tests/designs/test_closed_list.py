@@ -219,7 +219,7 @@ def test_the_realised_share_has_the_limits_of_the_population_where_a_level_is_co
     low, high = beta.ppf(0.025, counts, n - counts + 1), beta.ppf(0.975, counts + 1, n - counts)
     assert_allclose(realised.low, np.clip((low - q) / gain, 0, 1), atol=1e-9)
     assert_allclose(realised.high, np.clip((high - q) / gain, 0, 1), atol=1e-9)
-    # With one level everybody is counted, and the limits for these very people are narrower.
+    # With one level everybody is counted, and the limits for the sample are narrower.
     alone = OpenDomain(epsilon=2, bits=4, step=4).closed([1, 2])
     assert counts_everyone(alone.law)
     whole = warner.estimate(warner.Tally(alone, [500, 300], n=1500))

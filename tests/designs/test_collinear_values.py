@@ -149,7 +149,7 @@ def test_those_outside_of_the_list_hold_the_worst_value(
 
 
 def test_neighbouring_numbers_by_hand() -> None:
-    # 0, 1 and 2 for people who hold 3, g = 5 at odds 3 : 1: p = 3/7, q = 1/5, so that a pair has p/g = 3/35 and not
+    # 0, 1 and 2 after the answer 3, g = 5 at odds 3 : 1: p = 3/7, q = 1/5, so that a pair has p/g = 3/35 and not
     # 1/25. E t^2 = 3/5 + 6 * 3/35 = 39/35, (E t)^2 = 9/25, and the variance is 132/175; without lines it was 12/25.
     design = numbers((3,), (3, 1), 5)
     assert variance(design, {3: Fraction(1)}, {0: 1, 1: 1, 2: 1}) == Fraction(132, 175)
@@ -157,7 +157,7 @@ def test_neighbouring_numbers_by_hand() -> None:
 
 
 def test_prefixes_are_the_sets_one_by_one_in_a_large_space() -> None:
-    # Random numbers and neighbours, g = 5 and 41.
+    # Random numbers and neighbors, g = 5 and 41.
     rng = np.random.default_rng(1)
     for epsilon in (1, 4):
         design = OpenDomain(epsilon=epsilon, bits=32)
@@ -226,13 +226,13 @@ def test_a_large_set_is_seen_from_a_sample(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_pairs_that_are_looked_at_grow_with_the_set_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     design = OpenDomain(epsilon=1, bits=32)
     looked = []
-    beside = collinear_values._beside
+    beside = collinear_values._earlier_weight
 
     def counted(seen_from: np.ndarray, members: np.ndarray, *rest: Any) -> np.ndarray:
         looked.append(len(seen_from) * len(members))
         return beside(seen_from, members, *rest)
 
-    monkeypatch.setattr(collinear_values, "_beside", counted)
+    monkeypatch.setattr(collinear_values, "_earlier_weight", counted)
     monkeypatch.setattr(collinear_values, "LEAST_SEEN_FROM", 20)
     monkeypatch.setattr(collinear_values, "PAIRS_SEEN", 40_000)
     sums = []

@@ -38,7 +38,7 @@ def test_a_yes_is_linear_in_the_number(design: CutoffResponse) -> None:
     a, b = design.odds
     line = [Fraction(sum(design.gaps[:i]), sum(design.gaps)) for i in range(design.k)]
     assert yes == [Fraction(b, a + b) + Fraction(a - b, a + b) * u for u in line]
-    # The readout says so, of the population; of these very people the law is another.
+    # The readout says so, of the population; for the sample the distribution differs.
     memberships = np.array([line, [1 - u for u in line]], dtype=float)
     counts = np.arange(1, 2 * design.k - 1)[np.newaxis]
     n = counts.sum(keepdims=True).astype(float)
@@ -69,7 +69,7 @@ def all_counts(columns: int, n: int) -> np.ndarray:
     ids=str,
 )
 def test_the_distribution_function_is_covered_whatever_it_is(design: CutoffResponse, n: int) -> None:
-    # Summed over all counts, with the cut-offs that nobody was asked about: no tolerance but that of rounding.
+    # Summed over all counts, with the cut-offs without respondents: no tolerance but that of rounding.
     counts = all_counts(len(design.law.columns), n)
     logs = np.array([math.lgamma(n + 1) - sum(math.lgamma(c + 1) for c in row) for row in counts.tolist()])
     readout = design.law.readout(counts, np.full((len(counts), 1), float(n)), CumulativeSets(design.k - 1))
@@ -112,7 +112,7 @@ def test_half_lines_show_in_the_reports_with_their_cut_off() -> None:
         assert_allclose((other.low, other.high), (1 - alone.high, 1 - alone.low))
         assert not other.approximate
     assert result.median().method == "clopper_pearson"
-    # Of these very people, and of an answer and a stretch in the middle, no count is binomial.
+    # For the sample, and for an answer and a stretch in the middle, no count is binomial.
     assert result.interval(below=5, target="realised").method == "linear"
     for answers in (1, 5, [1, 5]):
         assert result.interval(answers).method == "linear"
@@ -151,7 +151,7 @@ def test_plans_and_tests_of_the_first_answer_count_those_who_are_asked() -> None
         smallest_share(200, 0.25, 0.5, 0.05 / 4, 0.8),
         rel=1e-12,  # four answers are tested
     )
-    # 60 of 200 noes, when 50 are expected if nobody holds 0.
+    # 60 of 200 noes, when 50 are expected if no respondent has 0.
     counts = np.array([60, 140, 300, 500, 1000, 2000])
     p_value = absence_p_values(design.law.readout(counts[np.newaxis], np.array([[4000]])))[0, 0]
     assert p_value == pytest.approx(binom.sf(59, 200, 0.25), rel=1e-9)

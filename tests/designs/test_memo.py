@@ -140,7 +140,7 @@ def test_people_designs_and_answers_have_responses_of_their_own() -> None:
 
 
 def derived(design: Memoized, purpose: bytes, key: bytes = b"") -> bytes:
-    """Return the first random bytes of a secret, by hand, for those who write it in another language."""
+    """Return the first random bytes of a secret, by hand, for implementations in other languages."""
     spelled = json.dumps(design.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     data = hashlib.sha256(spelled.encode()).digest() + purpose + b"\0" + key
     blocks = [

@@ -99,7 +99,7 @@ def test_odds_are_taken_as_written_and_those_of_epsilon_are_rounded_down() -> No
         refuse_odds(3, 1, 2**62)
 
 
-# One of one's own: randomized response among the answers of one group, the groups being consecutive answers
+# A custom one: randomized response among the answers of one group, the groups being consecutive answers
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -134,7 +134,7 @@ def test_draws_are_those_of_the_prototype_from_the_same_bytes() -> None:
 
 
 def test_drawn_reports_follow_the_law() -> None:
-    # 60,000 people who hold 5 of 16: own prefixes are supported with p, others with q; five standard errors each.
+    # 60,000 respondents, 5 of 16 answers: own prefixes are supported with p, others with q; five standard errors each.
     design = OpenDomain(epsilon=1, bits=4, step=2)
     rng = np.random.default_rng(5)
     reports = design.draw(np.tile([1, 1], (60_000, 1)), rng.bytes)
@@ -213,7 +213,7 @@ TEXTS_IN_JSON = {"kind": "text", "alphabet": "ab", "normalize": [], "other": Tru
     [
         ({"steps": [2, 0]}, "steps must be whole numbers"),
         ({"steps": [23, 1]}, "steps must be whole numbers from 1 to 22"),
-        ({"steps": [10**12, 1]}, "steps must be whole numbers from 1 to 22"),  # whose values nobody can count
+        ({"steps": [10**12, 1]}, "steps must be whole numbers from 1 to 22"),  # with too many values to count
         ({"steps": [22, 1], "values": TEXTS_IN_JSON}, "blocks of at most"),
         ({"levels": ["1", "0"]}, "levels must be positive"),
         ({"levels": ["1"]}, "one weight for each step"),

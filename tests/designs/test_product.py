@@ -190,7 +190,7 @@ def test_an_estimate_of_4096_joint_answers_needs_no_table() -> None:
     result = estimate(Tally(design, counts))
     table = result.table()
     assert_allclose(table["share"].sum(), 1, atol=1e-9)
-    # Nearly all intervals of rare joint answers hold what was drawn: nobody inclined to no question at all is rare.
+    # Nearly all intervals of rare joint answers hold what was drawn: a joint answer without respondents is rare.
     assert table["low"].max() < 0.45
     assert (table["low"] <= table["high"]).all()
     assert_allclose(inv(counts, design).sum(), 1, atol=1e-9)

@@ -1,7 +1,7 @@
 """Errors that the authors of another program measured and published, from our formulas and from our simulator.
 
 Source: the stored runs of github.com/minilek/private_frequency_oracles, made for V. Feldman, J. Nelson, H. Nguyen,
-K. Talwar, "Private frequency estimation via projective geometry", ICML 2022. All n people hold one answer; what is
+K. Talwar, "Private frequency estimation via projective geometry", ICML 2022. All n respondents have one answer; what is
 compared is the squared error of a count, averaged over all K answers, in people squared.
 """
 

@@ -1,4 +1,4 @@
-"""Mechanisms of one's own: registered in a program, or offered by a package, and found only when they are needed."""
+"""Custom mechanisms: registered in a program, or offered by a package, and found only when they are needed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_registered_mechanism_is_read_from_files_and_estimated(registered: Any
     survey = registered(["never", "once", "often"])
     survey.save(tmp_path / "design.json")
     assert warner.load_design(tmp_path / "design.json") == survey
-    # p = 4/6 and q = 1/6, so that 1/2 of the reports stand for (1/2 - 1/6) / (1/2) = 2/3 of the people.
+    # p = 4/6 and q = 1/6, so that 1/2 of the reports mean (1/2 - 1/6) / (1/2) = 2/3 of the people.
     estimate = warner.estimate(warner.Tally(survey, [300, 150, 150]))
     assert estimate.shares[0] == pytest.approx(2 / 3)
     assert set(survey.randomize(["never"] * 50)) <= set(survey.domain)

@@ -124,7 +124,7 @@ def test_the_score_of_the_first_answers_by_hand() -> None:
 def test_closed_forms_of_runs_are_those_of_written_scores(design: Any, target: str) -> None:
     rng = np.random.default_rng(design.k)
     counts = rng.integers(0, 20, (3, len(design.law.columns)))
-    counts[0, : 2 * (design.k > 2)] = 0  # a cut-off that nobody was asked about
+    counts[0, : 2 * (design.k > 2)] = 0  # a cut-off without respondents
     n = counts.sum(axis=1, keepdims=True).astype(float)
     k = design.k
     for closed, written in (
@@ -296,4 +296,4 @@ def test_scores_of_four_evenly_spaced_numbers_are_evenly_spaced() -> None:
 def test_the_sentences_have_the_largest_share_of_answers_near_a_report() -> None:
     # Of ten answers, five are at most two steps away from a report in the middle: 5 * 3 / (5 * 3 + 5 * 1).
     sentences = " ".join(SquareWave(10, odds=(3, 1), width=2).sentences())
-    assert "at most 75 % of those who make a report hold" in sentences
+    assert "at most 75 % of respondents who make a report hold" in sentences

@@ -19,7 +19,7 @@ import oracle
 from strategies import channels, surveys
 from tables import log_likelihood, random_channel
 from warner import Channel, RandomizedResponse, certificate, channel_mle, mle
-from warner.estimators.likelihood import evidence, joined
+from warner.estimators.likelihood import combined_channel, evidence
 from warner.reports.counts import as_histograms
 
 SURVEY = RandomizedResponse(3, epsilon=1)
@@ -149,7 +149,7 @@ def test_designs_that_are_joined_are_one_channel_with_all_their_columns(
     rng = np.random.default_rng(seed)
     rows = [rng.integers(0, 9, (2, len(design.law.columns))) + 1 for design in designs]
     parts = [(design, as_histograms(row, row.shape[1])) for design, row in zip(designs, rows, strict=True)]
-    operator, counts, n = joined(parts)
+    operator, counts, n = combined_channel(parts)
     matrix = np.hstack([design.channel() for design in designs])
     assert operator.shape == matrix.shape
     assert operator.matrix is not None
@@ -169,7 +169,7 @@ def test_the_evidence_of_several_designs_is_that_of_their_joint_channel() -> Non
     shares = rng.dirichlet(np.ones(4), 3)
     found = evidence(shares, parts, valid=True)
     assert found.certificate is not None
-    operator, counts, _ = joined(parts)
+    operator, counts, _ = combined_channel(parts)
     for group in range(3):
         alone = sum(
             log_likelihood(shares[group], row[group], design) for design, row in zip(designs, rows, strict=True)

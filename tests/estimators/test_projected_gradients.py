@@ -104,7 +104,7 @@ def test_the_worked_example() -> None:
     for row, members in zip(table, case["supports"], strict=True):
         row[members] = True
     reports = Blocks([(design.law.likelihood(np.packbits(table, axis=1)), np.array(case["multiplicity"]))])
-    assert_allclose(reports.at(np.array([0.9, 0.1, 0, 0, 0])).growth[:2], 1, atol=1e-15)
+    assert_allclose(reports.evaluated(np.array([0.9, 0.1, 0, 0, 0])).growth[:2], 1, atol=1e-15)
     fit = projected_gradients(reports, uniform(5), gap=1e-12)
     assert_allclose(fit.shares, [0.9, 0.1, 0, 0, 0], atol=1e-6)
 
@@ -117,7 +117,7 @@ def test_a_pass_gives_what_loops_over_the_reports_give() -> None:
     matrix, counts = rng.random((4, 6)), np.array([3, 0, 5, 1, 0, 7])
     matrix[:, 1] = 0  # impossible, and never reported: of no consequence
     shares = rng.dirichlet(np.ones(4))
-    point = Blocks([(ChannelOperator.of_matrix(matrix), counts)]).at(shares, squares=True)
+    point = Blocks([(ChannelOperator.of_matrix(matrix), counts)]).evaluated(shares, squares=True)
     value, growth = by_loops(shares, matrix, counts)
     assert point.n == 16
     assert point.value == pytest.approx(value / 16, rel=1e-14)
@@ -134,7 +134,7 @@ def test_a_pass_gives_what_loops_over_the_reports_give() -> None:
 
 def test_shares_that_rule_out_a_report_are_infinitely_bad() -> None:
     reports = Blocks([(ChannelOperator.of_matrix(np.eye(2)), np.array([3, 1]))] * 2)
-    point = reports.at(np.array([1.0, 0.0]), squares=True)
+    point = reports.evaluated(np.array([1.0, 0.0]), squares=True)
     assert point.n == 8
     assert point.value == -math.inf
     assert point.gap == math.inf
@@ -332,7 +332,7 @@ def test_reports_that_are_bits_take_few_passes_and_em_takes_many(design: Design)
     shares = uniform(64)
     for _ in range(30 * fit.steps):  # EM, from equal shares: inv_p has zeros, which it could not leave
         shares = shares * operator.adjoint(amounts / operator.forward(shares)) / 2000
-    assert 2000 * math.log(blocks.at(shares).growth.max()) > fit.gap
+    assert 2000 * math.log(blocks.evaluated(shares).growth.max()) > fit.gap
 
 
 def test_an_answer_that_inv_p_cut_off_comes_back() -> None:
@@ -380,8 +380,8 @@ def test_it_ends_at_rounding_whatever_gap_is_asked_for() -> None:
     class Rounding:
         """Sums that err in the last digits, upwards, so that no gap is ever zero."""
 
-        def at(self, shares: Array, *, squares: bool = False) -> Point:
-            point = blocks.at(shares, squares=squares)
+        def evaluated(self, shares: Array, *, squares: bool = False) -> Point:
+            point = blocks.evaluated(shares, squares=squares)
             return point._replace(growth=point.growth * (1 + 1e-14 * rng.random(31)))
 
     rng = np.random.default_rng(12)

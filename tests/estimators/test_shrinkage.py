@@ -199,7 +199,7 @@ def test_priors_have_their_mass_and_mean_on_the_nodes(k: int) -> None:
     assert priors.kind.size == priors.law.size == priors.part.size == priors.mean.size == priors.sum_to_one.size
     assert set(priors.kind.tolist()) == set(range(len(PRIOR_KINDS) if k >= 20 else len(PRIOR_KINDS) - 1))
     theta = np.concatenate([[0.0], np.geomspace(1e-9 / k, 1, 150)])
-    weights = priors.on(theta[np.newaxis])[0].T
+    weights = priors.weights_at(theta[np.newaxis])[0].T
     assert weights.min() >= 0
     bounded = np.isin(priors.kind, [PRIOR_KINDS.index("equal"), PRIOR_KINDS.index("power")])  # gamma laws go beyond 1
     assert_allclose(weights[bounded].sum(axis=1), 1, atol=1e-9)
@@ -224,7 +224,7 @@ def test_the_mass_and_the_mean_of_gamma_laws_are_incomplete_gamma_functions() ->
 def test_mean_and_variance_are_those_of_the_law() -> None:
     priors = dictionary(50)
     theta = np.concatenate([[0.0], np.geomspace(1e-9, 1, 4000)])
-    weights = priors.on(theta[np.newaxis])[0].T
+    weights = priors.weights_at(theta[np.newaxis])[0].T
     inside = weights.sum(axis=1) > 1 - 1e-12
     assert inside.sum() > 200
     mean, square = weights[inside] @ theta, weights[inside] @ theta**2

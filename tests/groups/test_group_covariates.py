@@ -1,4 +1,4 @@
-"""Covariates of groups: joined by name, and refused with a reason."""
+"""Covariates of groups: joined by name, and errors with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""estimate_groups: every design, every door, every refusal; and that it is closer and honest.
+"""estimate_groups: every design, every interface, every error; smaller errors, and coverage.
 
 It tests groups/group_intervals.py, groups/group_intervals.py and groups/group_intervals.py as well.
 """
@@ -223,7 +223,7 @@ def test_a_panel_has_a_walk_for_each_region() -> None:
     assert together.shares[0, 0] < together.shares[3, 0]
 
 
-# Doors
+# Interfaces
 
 
 def test_every_door_says_for_whom_intervals_hold() -> None:
@@ -309,7 +309,7 @@ def test_one_group_keeps_its_share_and_says_so() -> None:
     assert any("nothing to pool" in doubt for doubt in together.doubts())
 
 
-# What is refused
+# Errors
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ def test_intervals_for_one_look_miss_in_a_third_of_surveys_that_are_watched() ->
 
 
 def test_whoever_looks_at_every_report_misses_as_rarely_as_promised() -> None:
-    # 400 surveys of 2,000 reports, a look at each, through the front door. If an interval ever misses with probability
+    # 400 surveys of 2,000 reports, a look at each, by the public function. If an interval ever misses with probability
     # 1/5, more than 111 of 400 surveys do with probability below 1e-4; those for one look miss in nearly all of them.
     rng = np.random.default_rng(14)
     share, surveys, n = 0.4, 400, 2000
@@ -335,7 +335,7 @@ def limits_by_scores(share: float, n: int, least: float, most: float) -> Any:
     return np.clip(least + (most - least) * low, 0, 1), np.clip(least + (most - least) * high, 0, 1)
 
 
-# What is refused
+# Errors
 
 
 @pytest.mark.parametrize("method", ["clopper_pearson", "wilson"])

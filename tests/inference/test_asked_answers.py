@@ -49,7 +49,7 @@ def test_a_client_that_chooses_is_found(kind: str) -> None:
     reports = drawn(4000, 1)
     rng = np.random.default_rng(2)
     asked = np.unpackbits(reports[:, :1], axis=1, count=6).astype(bool)
-    # It asks more often about b; or it asks about a more often, as most people hold it.
+    # It asks more often about b; or it asks about a more often, which most respondents have.
     kept = asked[:, 1 if kind == "prefers" else 0] | (rng.random(4000) < 0.8)
     result = check(warner.tally(reports[kept], DESIGN, codes=True))
     assert not result.fits

@@ -150,7 +150,7 @@ def test_wilson_covers_where_its_condition_holds(k: int, epsilon: float, n: int)
 def realised_coverage(
     design: RandomizedResponse, n: int, holders: int, ends: Callable[[Any], tuple[Any, Any]]
 ) -> float:
-    """Sum the exact law of the reports of `holders` people who hold an answer and n - holders who do not."""
+    """Sum the exact law of the reports of `holders` respondents with an answer and n - holders without it."""
     law = np.convolve(
         binom.pmf(np.arange(holders + 1), holders, design.p),
         binom.pmf(np.arange(n - holders + 1), n - holders, design.q),
@@ -295,7 +295,7 @@ def test_interval_and_error_in_one_pass() -> None:
 
 
 def test_standard_errors_by_hand() -> None:
-    # 40 of 100 with q = 1/4, p = 3/4: sqrt(0.4 * 0.6 / 100) / 0.5; realised, 0.3 and 0.7 of 3/16 each are 3/16.
+    # 40 of 100 with q = 1/4, p = 3/4: sqrt(0.4 * 0.6 / 100) / 0.5; for the sample, 0.3 and 0.7 of 3/16 each are 3/16.
     rate = 0.25, 0.5
     assert_allclose(standard_error(Binomial(np.array([40.0]), 100.0, *rate)), [np.sqrt(0.24 / 100) * 2])
     assert_allclose(standard_error(Binomial(np.array([40.0]), 100.0, *rate), "realised"), [np.sqrt(3 / 16 / 100) * 2])
@@ -303,10 +303,10 @@ def test_standard_errors_by_hand() -> None:
     ends = standard_error(Binomial(np.array([0.0, 100.0]), 100.0, *rate))
     assert_allclose(ends, 2 * [np.sqrt(0.005 * 0.995 / 100) * 2])
     assert_allclose(standard_error(Binomial(np.array([0.0]), 100.0, *rate), "realised"), [np.sqrt(3 / 16 / 100) * 2])
-    # Holders report with probability 0.6, others never: half a report stands for 0.5 / 60 of the people, who vary.
+    # Holders report with probability 0.6, others never: half a report means 0.5 / 60 of the people, who vary.
     error = np.sqrt(0.5 / 60 * 0.6 * 0.4 / 100) / 0.6
     assert_allclose(standard_error(Binomial(np.array([0.0]), 100.0, 0.0, 0.6), "realised"), [error])
-    # Only where nothing is left to chance is there no error: among these very people, with no noise.
+    # Only where nothing is left to chance is there no error: for the sample, with no noise.
     assert_allclose(standard_error(Binomial(np.array([0.0, 40.0]), 100.0, 0.0, 1.0), "realised"), [0, 0])
 
 

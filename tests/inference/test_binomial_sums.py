@@ -1,4 +1,4 @@
-"""Sums of binomial counts and exact limits of realised shares: coverage and widths."""
+"""Sums of binomial counts and exact limits of shares of the sample: coverage and widths."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def laws(n: int, p: float, q: float) -> Table:
 
 
 def coverage(n: int, p: float, q: float, level: float, method: str | None = None) -> Table:
-    """Return how often the interval holds the realised share, for every number of holders."""
+    """Return how often the interval covers the share of the sample, for every number of holders."""
     counts, shares = np.arange(n + 1)[:, np.newaxis], np.arange(n + 1) / n
     low, high = share_interval(Binomial(counts, float(n), q, p - q), (1 - level) / 2, "realised", method)
     inside = (low <= shares) & (shares <= high)  # counts by shares

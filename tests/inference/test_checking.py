@@ -55,7 +55,7 @@ def statistic(counts: Any, design: RandomizedResponse) -> float:
 
 
 def numbers(found: Check, group: int = 0) -> dict[str, float]:
-    """Return the p-value of the rarest (or commonest) answer, G2, its p-value, and what they say together."""
+    """Return the p-value of the rarest (or most common) answer, G2, its p-value, and what they say together."""
     if not found.tests:  # without noise everything fits
         return {"extreme": 1.0, "g2": 0.0, "p_g2": 1.0, "p_value": float(np.atleast_1d(found.p_value)[group])}
     extreme, together = found.tests
@@ -370,7 +370,7 @@ def test_an_inverted_design_is_the_upright_one_with_answers_swapped() -> None:
         assert inverted.p_value == pytest.approx(upright.p_value, rel=1e-9)
         assert inverted.epsilon_at_least == pytest.approx(upright.epsilon_at_least, rel=1e-9)
         assert inverted.tests[0].name == "commonest answer"
-        # The commonest answer is found beyond the ceiling, where upright the other one is below the floor.
+        # The most common answer is found beyond the ceiling, where upright the other one is below the floor.
         assert_array_equal(inverted.misfits, upright.misfits)
         assert inverted.fits == upright.fits
 
@@ -566,7 +566,7 @@ def test_bad_designs_and_amounts() -> None:
 
 def test_a_channel_is_checked_by_what_it_makes_possible() -> None:
     assert check(Tally(FORCED, [400, 600])).fits
-    wrong = check(Tally(FORCED, [50, 950]))  # even if nobody had the trait, a sixth would say yes
+    wrong = check(Tally(FORCED, [50, 950]))  # even without the trait, a sixth would say yes
     assert not wrong.fits
     assert wrong.p_value == pytest.approx(binom.cdf(50, 1000, 1 / 6))
     assert "'yes'" in wrong.text()

@@ -204,7 +204,7 @@ def test_equality_is_mcnemars_test_on_reports_that_support_one_of_two(
 
 
 def test_equality_by_sets_errs_no_more_often_than_it_says() -> None:
-    # All samples of twelve reports: so many of {a, c}, so many of {b, c}, the rest {a, b}. A third of the people hold
+    # All samples of twelve reports: so many of {a, c}, so many of {b, c}, the rest {a, b}. A third have
     # a, a third b: a report has a without b with probability 1/3 (p - both) + 1/3 (q - both) + 1/3 (q - neither).
     p, q, both, neither = PAIRS.p, PAIRS.q, float(PAIRS.symmetry.both), float(PAIRS.symmetry.neither)
     apart = (p + 2 * q - 2 * both - neither) / 3
@@ -263,7 +263,7 @@ def test_two_answers_compared() -> None:
     back = FOUND.compare("often", "never")
     assert_allclose([back.unbiased, back.low, back.high], [-found.unbiased, -found.high, -found.low])
     assert back.p_value == pytest.approx(found.p_value)
-    assert found.to_dict()["ratio_high"] is None  # nobody may say "often"
+    assert found.to_dict()["ratio_high"] is None  # no respondent may have "often"
     narrower = FOUND.compare("never", "often", target="realised")
     assert narrower.high - narrower.low < found.high - found.low
 
@@ -306,7 +306,7 @@ def test_a_difference_between_groups_by_hand(monkeypatch: pytest.MonkeyPatch) ->
     low = 0.3 - 0.275 - np.hypot(0.3 - limits[0], limits[3] - 0.275)
     high = 0.3 - 0.275 + np.hypot(limits[1] - 0.3, 0.275 - limits[2])
     assert_allclose([compared.low, compared.high], [4 * low, 4 * high], rtol=1e-9)
-    # The same people under the design turned round, where 1 - c/n and -gain stand for c/n and gain, K = 2
+    # The same people under the design turned round, where 1 - c/n and -gain replace c/n and gain, K = 2
     upright, turned = RandomizedResponse(2, odds=(4, 1)), RandomizedResponse(2, odds=(1, 4))
     rows = np.array([[60, 40], [30, 70]])
     first = estimate(Tally(upright, rows, by=("g",), groups=((1,), (2,)))).compare(0, between=(1, 2))
@@ -469,7 +469,7 @@ def test_equal_shares_are_called_different_as_rarely_whatever_the_design(design:
 
 def test_a_difference_from_sets_by_hand() -> None:
     # M = 12, p = 10/12, q = 14/36, p - q = 4/9. Exactly one of two answers is in a set of two with probability 2/3,
-    # whoever is asked: p + q - 2 * 5/18 for those who hold either, 2 q - 2 * 1/18 for the others. With half a report
+    # for each respondent: p + q - 2 * 5/18 with either answer, 2 q - 2 * 1/18 for the others. With half a report
     # more for each, the difference of the two counts is 20/101 of the reports.
     found = estimate(Tally(PAIRS, [60, 40, 50, 50], n=100)).compare("a", "b")
     half = 1.959963984540054 * np.sqrt((2 / 3 - (20 / 101) ** 2) / 100) * 9 / 4

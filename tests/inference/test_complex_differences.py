@@ -119,7 +119,9 @@ def test_groups_in_few_clusters_are_those_of_the_reference(case: dict[str, Any])
         assert_allclose(drawn.freedom[place, 0], expected["freedom"])
         assert_allclose(found.trials[place, 0], expected["effective"])
     apart = result.compare("yes", between=("f", "m"))
-    if "one of four" in case["name"]:  # f is not known, and m as in the table: the reference takes Welch's freedom here
+    if (
+        "one of four" in case["name"]
+    ):  # f is not known, and m as in the table: the reference takes Welch's degrees of freedom
         assert_allclose([apart.low, apart.high], [-case["m"]["high"], 1 - case["m"]["low"]], atol=1e-9)
         assert apart.p_value == 1
     else:

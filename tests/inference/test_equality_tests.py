@@ -95,7 +95,7 @@ def test_the_sign_test_by_hand() -> None:
 @pytest.mark.parametrize("n", [1.0, 17.0, 1000.0, 10**7, 10**12])
 def test_probabilities_of_many_reports_keep_their_digits(n: float) -> None:
     x = np.unique(np.clip(np.floor(n * 0.3 + np.arange(-3, 4) * np.sqrt(n * 0.21)), 0, n))
-    # Ratios of neighbours are known: (n - x) / (x + 1) * p / (1 - p)
+    # Ratios of neighbors are known: (n - x) / (x + 1) * p / (1 - p)
     x = x[x < n]
     ratios = np.exp(log_binomial(x + 1, n, 0.3) - log_binomial(x, n, 0.3))
     assert_allclose(ratios, (n - x) / (x + 1) * 3 / 7, rtol=1e-8 if n > 10**9 else 1e-12)

@@ -116,7 +116,7 @@ def test_whoever_is_named_first(a: int, b: int, tail: float) -> None:
     one, two = Binomial(a, 60, *THREE), Binomial(b, 80, *DICE)
     low, high, p_value = limits_between(one, two, tail)
     assert_allclose(limits_between(two, one, tail), [-high, -low, p_value], atol=1e-4)
-    # Those who are not counted tell the same
+    # Respondents who are not counted change nothing
     other = Binomial(60 - a, 60, 1 - THREE[0], -THREE[1])
     assert_allclose(limits_between(other, two, tail), [low, high, p_value], rtol=1e-12)
     wider = limits_between(one, two, tail / 2)  # but for a bit: tables have another order at another level
@@ -182,7 +182,7 @@ def test_many_reports_lead_to_the_normal_interval() -> None:
 
 
 def test_counts_that_noise_does_not_explain_promise_no_more() -> None:
-    # Under truth 1/2 with lies 1/4, fewer than a quarter of the reports are less than nobody leads to.
+    # Under truth 1/2 with lies 1/4, fewer than a quarter of the reports are less than no respondent leads to.
     n, rate = 100, (0.25, 0.25)
     for first in (45, 50):  # the test calls both pairs different
         at_noise = limits_of_answers(Binomial(first, n, *rate), Binomial(25, n, *rate), 0.025)
@@ -218,13 +218,13 @@ def test_what_a_chance_is_compared_with_is_on_the_same_side(n: tuple[int, int], 
 
 
 def test_where_roots_of_the_likelihood_coincide() -> None:
-    # Nobody says yes: likeliest is the smallest probability of the line, here 0, though another root is close to it.
+    # Without a yes, likeliest is the smallest probability of the line, here 0, though another root is close to it.
     # With a probability of 5 % instead, which Newton's method leads to, the score would be -4e-7.
     assert TwoBinomials(50, 9000, NONE, NONE).score(0, 0, Line(1e-9, 0.006980814076115601)) < -1e-5
     limits_between(Binomial(5, 10, 0.9, -0.05), Binomial(0, 1, *MOSTLY_YES), 0.25)  # all three, without a warning
 
 
-# At every door
+# In every interface
 
 
 @pytest.mark.parametrize("turn", [1, -1])

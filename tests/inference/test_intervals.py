@@ -202,7 +202,7 @@ def test_two_reports_are_one_binomial_count() -> None:
     assert_allclose(table["se"], np.sqrt(0.4 * 0.6 / 1000) / 0.75)
     assert "reports" in table
     crossed = estimate(Tally(CROSSWISE, [198, 112]))
-    assert "reports" not in crossed.table()  # nobody reports an answer
+    assert "reports" not in crossed.table()  # no report names an answer
     assert_allclose(crossed.shares[0], (198 / 310 - 0.75) / -0.5)
     assert crossed.interval("yes").method == "clopper_pearson"
 
@@ -287,7 +287,7 @@ def test_all_answers_together_are_everybody(design: Any, target: str) -> None:
 @every_design
 @every_target
 def test_sets_and_single_answers_are_read_alike(design: Any, target: str) -> None:
-    # One answer, a set of one, the first of the cumulative shares: three doors, one interval.
+    # One answer, a set of one, the first of the cumulative shares: three calls, one interval.
     people = np.arange(1, design.k + 1) * 30
     counts = simulate.reports_of_people(people, design, rng=np.random.default_rng(2))
     reports = Tally(design, counts, n=people.sum())

@@ -110,7 +110,7 @@ def test_a_shift_or_stretch_of_the_numbers_shifts_or_stretches_everything(design
         if np.isnan(one.value):
             assert np.isnan(other.value)
             continue
-        if summary == "median":  # turned around, the upper end may be the lower one's neighbour, if F is exactly 1/2
+        if summary == "median":  # turned around, the upper end may be the lower one's neighbor, if F is exactly 1/2
             continue
         shift = 0 if summary == "standard_deviation" else 7
         scale = 3 if summary == "standard_deviation" else -3
@@ -181,7 +181,7 @@ def test_means_under_cutoff_responses_hold_their_level_exactly() -> None:
 
 
 def test_means_among_these_very_people_do_not_use_the_law_of_two_kinds_of_people() -> None:
-    # Three answers, eight people who all hold the middle one: yeses vary as if nobody were certain.
+    # Three answers, eight people who all hold the middle one: yeses vary as if no answer were certain.
     design = CutoffResponse(3, odds=(20, 1))
     counts = compositions(8, 4)
     law = multinomial(counts, design.as_channel().channel()[1])

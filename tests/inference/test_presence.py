@@ -1,4 +1,4 @@
-"""Detection of answers that somebody holds, and the tests of single answers (`presence`, `presence`)."""
+"""Detection of answers with respondents, and the tests of single answers (`presence`, `presence`)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def design_of(case: dict[str, Any]) -> RandomizedResponse:
 
 
 def absent(counts: Any, n: float, design: Any) -> Any:
-    """Return the p-values of "nobody holds it"."""
+    """Return the p-values of a share of zero."""
     rows = np.atleast_2d(counts)
     return absence_p_values(design.law.readout(rows, np.full((len(rows), 1), n))).reshape(np.shape(counts))
 
@@ -70,7 +70,7 @@ def test_presence_against_reference_values(case: dict[str, Any]) -> None:
         assert_allclose(found, case["expected"]["presence_pvalue"]["float"], rtol=1e-9, atol=1e-300)
     elif design.q == 0:  # nothing is randomized: whatever was reported is there
         assert_array_equal(found, counts == 0)
-    else:  # lies are likelier than the truth: answers that somebody holds are reported less
+    else:  # lies are likelier than the truth: answers with respondents are reported less
         assert_allclose(found, binom.cdf(counts, n, design.q), rtol=1e-9)
 
 
@@ -319,7 +319,7 @@ def test_an_answer_that_reports_do_not_tell_is_never_found() -> None:
 
 @pytest.mark.parametrize("odds", [(6, 1), (3, 1)])
 def test_presence_from_sets(odds: tuple[int, int]) -> None:
-    # Absent answers are supported by Bin(n, q) reports, exactly, whoever holds the others.
+    # Absent answers are supported by Bin(n, q) reports, exactly, whatever the others are.
     design, n, times = SubsetSelection(8, odds=odds, size=2), 400, 1500
     truth = np.array([0.6, 0.4, 0, 0, 0, 0, 0, 0])
     reports = some_surveys(design, truth, n, times)
@@ -398,7 +398,7 @@ def test_what_no_share_makes_likely_enough_is_found_by_none() -> None:
 
 
 def test_weighted_reports_that_all_agree_have_the_p_value_of_so_many_effective_ones() -> None:
-    # If nobody holds it, all of n effective reports name it with probability q^n, here 1/4^n.
+    # At a share of zero, all of n effective reports name it with probability q^n, here 1/4^n.
     weights = np.random.default_rng(0).uniform(0.2, 3, (300, 4))
     data = {"r": ["a"] * weights.size, "g": np.repeat(np.arange(300), 4), "w": weights.ravel()}
     found = estimated(tally(data, HALF_ABC, column="r", by="g", weights="w")).present()

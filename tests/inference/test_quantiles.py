@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from warner import Pool, RandomizedResponse, SquareWave, Tally, estimate, grid, smooth, tally
 from warner.estimators.smoothing import smoothed_distribution
 from warner.inference.intervals import Confidence, limits
-from warner.inference.means import check_tau, place_of, quantile_places
+from warner.inference.means import check_tau, quantile_index, quantile_places
 
 WAVE = SquareWave(grid(0, 190, 10), epsilon=1)
 SHARES = np.exp(-0.5 * ((np.arange(20) - 8) / 3.5) ** 2)
@@ -138,9 +138,9 @@ def test_an_any_time_quantile_has_half_of_the_level_at_either_end() -> None:
 
 def test_a_share_that_reaches_the_level_up_to_rounding_reaches_it() -> None:
     x = np.arange(4.0)
-    assert place_of(np.array([0.5, 0.5, 0, 0]), x, x, 0.5) == 0
-    assert place_of(np.array([0.7, 0.1, 0.1, 0.1]), x, x, 0.8) == 1  # 0.7 + 0.1 is 0.7999999999999999
-    assert place_of(np.array([0.2, 0.2, 0.1, 0.1]), x, x, 0.8) == 3  # never reached
+    assert quantile_index(np.array([0.5, 0.5, 0, 0]), x, x, 0.5) == 0
+    assert quantile_index(np.array([0.7, 0.1, 0.1, 0.1]), x, x, 0.8) == 1  # 0.7 + 0.1 is 0.7999999999999999
+    assert quantile_index(np.array([0.2, 0.2, 0.1, 0.1]), x, x, 0.8) == 3  # never reached
 
 
 @pytest.mark.parametrize(("low", "places"), [([0.1, 0.3, 0.6, 1.0], (1, 2)), ([0.6, 0.7, 0.8, 1.0], (0, 0))])

@@ -85,7 +85,7 @@ def test_only_the_strongest_rival_counts(counts: list[int], data: st.DataObject)
             certain, possible = by_definition(counts, m, 1 - 0.8)
             assert_array_equal(found.certain, certain)
             assert_array_equal(found.possible, possible)
-        else:  # rarer means larger: who is certainly not among the m commonest is among the K - m most reported
+        else:  # rarer means larger: who is certainly not among the m most common is among the K - m most reported
             turned = ranking(
                 Tally(RandomizedResponse(len(counts), odds=(5, 1)), counts), len(counts) - m, Confidence(0.8)
             )
@@ -104,7 +104,7 @@ def test_ranks_err_no_more_often_than_they_say(odds: tuple[int, int], k: int, n:
     truths += [np.array([2.0] * count + [1.9] * (k - count)) / (2 * count + 1.9 * (k - count))]
     for truth in truths:
         law = multinomial.pmf(surveys, n, design.q + (design.p - design.q) * truth)
-        among = np.arange(k) < count  # sorted; of equal shares, nobody but these is to be named, or kept
+        among = np.arange(k) < count  # sorted; of equal shares, these alone are to be named, or kept
         wrong = (found.certain & ~among).any(axis=-1) | (~found.possible & among).any(axis=-1)
         worst = max(worst, law[wrong].sum())
     assert 0 < worst <= 0.2

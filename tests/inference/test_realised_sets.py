@@ -1,4 +1,4 @@
-"""Realised shares of sets, and realised differences: coverage under every law of the reports, by enumeration."""
+"""Shares and differences of sets in the sample: coverage under every law of the reports, by enumeration."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_a_realised_comparison_agrees_with_the_realised_shares(design: Any) -> N
         tally = Tally(design, np.bincount(people))
     else:
         table = design.as_channel().channel()
-        histogram = np.bincount(table.argmax(axis=1)[people], minlength=table.shape[1])  # as if nobody were unlucky
+        histogram = np.bincount(table.argmax(axis=1)[people], minlength=table.shape[1])  # as if no report were a lie
         tally = Tally(design, design.law.types.support(histogram), n=100, histogram=histogram)
     found = estimate(tally).compare("a", "b", target="realised")
     # One lie more or less at the most; the population's interval would be +7 to +51 points.

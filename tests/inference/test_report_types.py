@@ -160,9 +160,9 @@ def test_too_much_noise_shows_in_the_sizes_and_nowhere_else() -> None:
     reports = noisier.draw(rng.integers(16, size=2000), rng.bytes)
     found = check(whole(BITS, reports))
     assert not found.fits
-    assert p_values(found)["possible range"] == 1  # support between what nobody and everybody would give
+    assert p_values(found)["possible range"] == 1  # support between the least and the most possible
     assert p_values(found)["known law"] < 1e-20
-    # Without the sizes nobody can tell
+    # Without the sizes this is not identified
     counts, n, _ = BITS.law.count(reports)
     assert check(Tally(BITS, counts, n=n)).fits
     assert fit_warning(Tally(BITS, counts, n=n)) == ""
@@ -217,7 +217,7 @@ def test_values_that_never_come_are_seen() -> None:
 
 
 def test_the_report_that_supports_everything_comes_as_often_as_the_noise_says() -> None:
-    # Under Hadamard response the report 0 supports every answer: its probability does not depend on anybody.
+    # Under Hadamard response the report 0 supports every answer: its probability does not depend on the answers.
     design = HadamardResponse(7, odds=(3, 1))
     assert design.law.types is not None
     bounds = design.law.types.bounds()

@@ -15,7 +15,7 @@ from scipy.stats import binom, norm
 
 from cases import DIRECT
 from warner import Tally, UnaryEncoding, pool, surveys
-from warner.inference.differences import Sample, joined, joined_test
+from warner.inference.differences import Sample, joined_interval, joined_test
 from warner.inference.normal import Sampled
 from warner.inference.sample_comparisons import _sample, compare_samples
 
@@ -38,7 +38,7 @@ def test_the_interval_covers_at_least_at_its_level(first: Any, second: Any, leve
     firsts, seconds = (
         [_sample(of(design, yes, size), "yes", "first") for yes in range(size + 1)] for design, size in (first, second)
     )
-    ends = np.array([[joined([x, y], 1 - level) for y in seconds] for x in firsts])
+    ends = np.array([[joined_interval([x, y], 1 - level) for y in seconds] for x in firsts])
     for a, b in itertools.product(np.linspace(0, 1, 9), repeat=2):
         laws = [
             binom.pmf(np.arange(size + 1), size, share * design.channel()[0, 0] + (1 - share) * design.channel()[1, 0])
@@ -116,4 +116,4 @@ def test_samples_whose_estimates_differ_by_more_than_one_are_compared() -> None:
     # 3 and -1, beyond all shares: no sampling variance is left, but noise of 0.1^2 each.
     samples = [Sample(Sampled(np.array(share), np.array(0.1), 100.0)) for share in (3.0, -1.0)]
     assert_allclose(joined_test(samples), 2 * norm.sf(4 / np.hypot(0.1, 0.1)), rtol=1e-6)
-    assert_allclose(joined(samples, 0.05)[1], 4 + norm.isf(0.025) * np.hypot(0.1, 0.1), rtol=1e-9)
+    assert_allclose(joined_interval(samples, 0.05)[1], 4 + norm.isf(0.025) * np.hypot(0.1, 0.1), rtol=1e-9)

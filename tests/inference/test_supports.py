@@ -150,5 +150,5 @@ def test_a_pool_of_support_below_the_noise_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shares", [[1, 1, 1], [50, 50, 50]])
 def test_people_who_are_all_alike_are_no_reason_for_doubt(shares: list[int]) -> None:
     assert estimate(Tally(RandomizedResponse(3, odds=(3, 1)), shares)).doubts() == []
-    alike = Channel([["1/2", "1/2"], ["1/2", "1/2"], ["1/3", "2/3"]], 3, 2)  # two answers that nobody can tell apart
+    alike = Channel([["1/2", "1/2"], ["1/2", "1/2"], ["1/3", "2/3"]], 3, 2)  # two answers that are not distinguishable
     assert estimate(Tally(alike, [450, 550])).doubts() == []

@@ -14,7 +14,7 @@ from cases import DICE
 from warner import RandomizedResponse, regress
 from warner.regression import profiles as intervals
 from warner.regression.data import model_data
-from warner.regression.families import joined, specified
+from warner.regression.families import specified, with_merged_cutpoints
 from warner.regression.likelihood import Likelihood
 from warner.regression.maxima import NoMaximumError, all_starts, maximise, maximum_likelihood, proven_gap, steeper
 from warner.regression.newton import newton_ascent
@@ -160,7 +160,7 @@ def exhaustive(rows: Any, specification: Any) -> tuple[float, int]:
         except NoMaximumError:
             found[merged.empty] = None
         for cut in range(merged.cuts - 1):
-            search(joined(merged, cut))
+            search(with_merged_cutpoints(merged, cut))
 
     search(specification)
     maxima = [one for one in found.values() if one is not None]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, check, estimate, regress, tally
-from warner.reports.counts import VALUES_KEPT, difference, together
+from warner.reports.counts import VALUES_KEPT, difference, sum_of_invalid
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,7 +102,7 @@ def test_only_the_most_frequent_of_many_are_listed() -> None:
     counted = tally(reports, YES, unknown="drop")
     assert len(counted.dropped) == VALUES_KEPT
     assert counted.left_out().endswith("'x0' once, 'x1' once, 'x2' once, 'x3' once, 'x4' once, 1,995 others")
-    assert len(together(counted.dropped, {"'y'": 9})) == VALUES_KEPT
+    assert len(sum_of_invalid(counted.dropped, {"'y'": 9})) == VALUES_KEPT
     assert Tally(YES, [1, 2, 3], unknown=2).left_out() == "2 values were left out that no report can have"
 
 

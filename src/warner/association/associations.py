@@ -126,7 +126,7 @@ def crosstable(data: Any, design: Product, columns: Columns, reading: Reading, n
         refuse_codes_of_reports(reading, part.report_form)
     with opened(data, reading, names=design.questions) as source:
         loaded = load(source, wanted, few=design.designs[0].report_form, drop=reading.drop)
-    return _joined(loaded, design, numeric, drop=reading.drop)
+    return _crosstable(loaded, design, numeric, drop=reading.drop)
 
 
 def _of_counts(data: Any, design: Product) -> Crosstable:
@@ -157,12 +157,12 @@ def _checked(table: Crosstable) -> Crosstable:
 # Columns and amounts to joint reports
 
 
-def _joined(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool) -> Crosstable:
+def _crosstable(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool) -> Crosstable:
     """Count joint reports of the rows with a report to every question."""
     number = loaded.numbers
-    reports, status = _read(loaded, design, number, drop=drop)
+    reports, status = _codes(loaded, design, number, drop=drop)
     absent: Mask = (status == MISSING).any(axis=0)
-    column = None if numeric is None else _numbers(loaded, numeric)
+    column = None if numeric is None else _numeric_column(loaded, numeric)
     if column is not None:
         absent |= column.missing
     invalid = (status == OUTSIDE).any(axis=0) & ~absent
@@ -189,14 +189,14 @@ def _joined(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool)
     return _checked(Crosstable(design, counts, squares, *left_out, measured, loaded.library, loaded.skipped_files))
 
 
-def _numbers(loaded: Loaded, name: str) -> LoadedColumn:
+def _numeric_column(loaded: Loaded, name: str) -> LoadedColumn:
     column = loaded.column(name)
     if column.values.dtype.kind not in "iufb":
         raise TypeError(f"numeric must be a column of numbers, but {name!r} holds texts")
     return column
 
 
-def _read(loaded: Loaded, design: Product, number: Integers, *, drop: bool) -> tuple[list[Integers], Integers]:
+def _codes(loaded: Loaded, design: Product, number: Integers, *, drop: bool) -> tuple[list[Integers], Integers]:
     """Read the reports to every question, and their status, (questions, rows)."""
     reports: list[Integers] = []
     statuses = []

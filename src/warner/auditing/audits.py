@@ -45,17 +45,7 @@ from warner.designs.open_domain import OpenDomain
 from warner.inference.binomial import at_least, at_most, binomial_limits
 from warner.reports.tallies import refuse_design
 from warner.results import Column, TableResult, check_level
-from warner.text import (
-    counted,
-    did_you_mean,
-    enumerated,
-    level_text,
-    p_value,
-    percent,
-    quoted,
-    rounded_down,
-    wrapped,
-)
+from warner.text import counted, did_you_mean, enumerated, level_text, p_value, percent, quoted, rounded_down, wrapped
 from warner.typesetting import plain_table
 
 if TYPE_CHECKING:
@@ -361,11 +351,11 @@ def audit(
     if not isinstance(design, OpenDomain):
         refuse_design(design, "audit(client, design)")
     check_level(level)
-    labels, places, statistics_for = _tried(design, answers)
+    labels, indices, statistics_for = _tried(design, answers)
     audited = _client(client, design, timeout, raw=raw)
     total = whole_number("runs", _runs(audited) if runs is None else runs, FEWEST_RUNS, MOST_RUNS)
     size = RAW_REPORT_BYTES if raw else _size_of_report(design)
-    learning, choosing = min(total // 4, max(1, BYTES_LEARNT_FROM // (size * len(places)))), total // 4
+    learning, choosing = min(total // 4, max(1, BYTES_LEARNT_FROM // (size * len(indices)))), total // 4
     judging = total - learning - choosing
     first_reports: list[list[list[Hashable]]] = []
 
@@ -379,14 +369,14 @@ def audit(
                 summaries.append(summarize(_noted(pieces, first, raw=raw)))
         return summaries
 
-    reports = run(learning, _together)
+    reports = run(learning, _concatenated)
     statistics = raw_statistics(reports) if raw else statistics_for(reports)
     count = partial(count_values, statistics)
     learnt = Observed.stacked([count([some]) for some in reports], learning)
     choice = Observed.stacked(run(choosing, count), choosing)
     judged = Observed.stacked(run(judging, count), judging)
     pairs = bounded(statistics, (learnt, choice, judged), labels, (1 - level) / 2)
-    misfits, tests = _misfits(statistics, learnt + choice + judged, places, labels)
+    misfits, tests = _misfits(statistics, learnt + choice + judged, indices, labels)
     repetitions = [
         chance_of_repeating(first, again)
         for later in first_reports[1:]
@@ -415,9 +405,9 @@ def _tried(
     if isinstance(design, OpenDomain):
         labels, blocks = answers_tried(design, answers)
         return labels, np.arange(len(labels)), lambda learnt: open_statistics(design, labels, blocks)
-    places = _positions_tried(design, answers)
-    labels = tuple(design.domain[place] for place in places.tolist())
-    return labels, places, lambda learnt: statistics_of(design, places, learnt)
+    indices = _positions_tried(design, answers)
+    labels = tuple(design.domain[index] for index in indices.tolist())
+    return labels, indices, lambda learnt: statistics_of(design, indices, learnt)
 
 
 def _positions_tried(design: Design, answers: Sequence[Label] | None) -> Integers:
@@ -426,16 +416,16 @@ def _positions_tried(design: Design, answers: Sequence[Label] | None) -> Integer
         return np.arange(k) if k <= ANSWERS_ALL_TRIED else np.array([0, k // 2, k - 1])
     if isinstance(answers, str | bytes):
         raise TypeError(f"answers must be a list of answers, but got {answers!r}")
-    places = positions(list(answers), design.domain, what="answers")
-    unknown = [label for label, place in zip(answers, places.tolist(), strict=True) if place < 0]
+    indices = positions(list(answers), design.domain, what="answers")
+    unknown = [label for label, index in zip(answers, indices.tolist(), strict=True) if index < 0]
     if unknown:
         hint = did_you_mean(unknown[0], design.domain)
         listed = enumerated(list(map(quoted, unknown)))
         raise ValueError(f"answers must be in the domain of the design, but it does not have {listed}{hint}")
-    if len(places) < 2 or len(set(places.tolist())) < len(places):
+    if len(indices) < 2 or len(set(indices.tolist())) < len(indices):
         given = enumerated([quoted(label) for label in answers])
         raise ValueError(f"answers must be two or more, all different, to be compared, but got {given}")
-    return places
+    return indices
 
 
 def _client(client: Any, design: Design | OpenDomain, timeout: float, *, raw: bool) -> Client:
@@ -462,7 +452,7 @@ def _size_of_report(design: Design | OpenDomain) -> int:
     return int(design.draw(np.zeros(1, dtype=np.int64), os.urandom).nbytes)
 
 
-def _together(pieces: Iterable[Any]) -> Any:
+def _concatenated(pieces: Iterable[Any]) -> Any:
     parts = list(pieces)
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
@@ -519,21 +509,21 @@ def epsilon_at_least(hits: int, others: int, runs: int, tail: float) -> float:
 
 
 def _misfits(
-    statistics: tuple[Statistic, ...], seen: Observed, places: Integers, labels: tuple[Label, ...]
+    statistics: tuple[Statistic, ...], seen: Observed, indices: Integers, labels: tuple[Label, ...]
 ) -> tuple[list[Misfit], int]:
     """Compare each binomial count with its distribution; return the smallest p-values and the number of tests."""
     misfits, tests = [], 0
-    for place, statistic in enumerate(statistics):
+    for index, statistic in enumerate(statistics):
         if statistic.law is None:
             continue
-        for row, answer in enumerate(places.tolist()):
-            counts = seen.counts[place][row]
+        for row, answer in enumerate(indices.tolist()):
+            counts = seen.counts[index][row]
             law = np.clip(np.broadcast_to(statistic.law(answer), counts.shape), 0, 1)
             n = np.float64(seen.runs)
             tails = np.minimum(at_least(counts, n, law), at_most(counts, n, law))
             tests += counts.size
             for value in np.argsort(tails, kind="stable")[:MISFITS_KEPT].tolist():
-                event = Event(place, np.array([value]))
+                event = Event(index, np.array([value]))
                 misfits.append(
                     Misfit(
                         labels[row],

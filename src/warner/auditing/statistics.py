@@ -125,10 +125,10 @@ def best_event(
     """Return the event with the largest predicted bound on epsilon, for `runs` more runs after each of two answers."""
     best, promise = Event(0, np.arange(0)), -np.inf
     first, second = pair
-    for place, statistic in enumerate(statistics):
-        counts = chosen.counts[place]
+    for index, statistic in enumerate(statistics):
+        counts = chosen.counts[index]
         if statistic.exclusive:
-            ahead, behind = learnt.counts[place][first] + 0.5, learnt.counts[place][second] + 0.5
+            ahead, behind = learnt.counts[index][first] + 0.5, learnt.counts[index][second] + 0.5
             order = np.argsort(-ahead / behind, kind="stable")
             hits, others = counts[first][order].cumsum(), counts[second][order].cumsum()
         else:
@@ -138,7 +138,7 @@ def best_event(
         if bounds[number] - math.sqrt(1 / (hits[number] + 1) + 1 / (others[number] + 1)) > promise:
             promise, size = bounds[number], len(hits) // 2
             event = (order[: number + 1], False) if statistic.exclusive else (np.array([number % size]), number >= size)
-            best = Event(place, *event)
+            best = Event(index, *event)
     return best
 
 
@@ -191,17 +191,17 @@ def raw_statistics(learnt: Sequence[list[Any]]) -> tuple[Statistic, ...]:
         ("begin with", lambda text: text[:1]),
         ("end with", lambda text: text[-1:]),
         *(
-            (f"have at word {place + 1}:" if place >= 0 else "have as last word", _word_at(place))
-            for place in WORDS_EXAMINED
+            (f"have at word {index + 1}:" if index >= 0 else "have as last word", _word_at(index))
+            for index in WORDS_EXAMINED
         ),
     ]
     return tuple(_of_texts(verb, look, everything) for verb, look in looks)
 
 
-def _word_at(place: int) -> Callable[[str], str]:
+def _word_at(index: int) -> Callable[[str], str]:
     def word(text: str) -> str:
         words = WORD.findall(text)
-        return words[place] if -len(words) <= place < len(words) else ""
+        return words[index] if -len(words) <= index < len(words) else ""
 
     return word
 
@@ -210,10 +210,10 @@ def _of_texts(verb: str, look: Callable[[str], Any], texts: list[str]) -> Statis
     """Statistic of texts: each common value of a feature, and all other values together."""
     times = Counter(map(look, texts)).most_common(MOST_VALUES)
     values = [value for value, number in times if number >= FEWEST_TIMES]
-    places = {value: place for place, value in enumerate(values)}
+    indices = {value: index for index, value in enumerate(values)}
 
     def count(reports: list[str]) -> Counts:
-        codes = [places.get(look(text), len(values)) for text in reports]
+        codes = [indices.get(look(text), len(values)) for text in reports]
         return np.bincount(np.array(codes, dtype=np.int64), minlength=len(values) + 1)
 
     return Statistic(count, lambda numbers: f"{verb} {_listed_or_other(values, numbers)}", exclusive=True)
@@ -279,7 +279,7 @@ def _comparisons(design: Design, answers: Integers) -> Statistic:
         return counts
 
     def phrase(values: Integers) -> str:
-        first, second = (quoted(design.domain[int(answers[place])]) for place in pairs[int(values[0])])
+        first, second = (quoted(design.domain[int(answers[index])]) for index in pairs[int(values[0])])
         if full_symmetry(design.law) is None:
             return f"the design makes likelier after {first} than after {second}"
         return f"support {first} but not {second}"
@@ -300,14 +300,14 @@ def _parts(design: Design, learnt: Sequence[Counts]) -> tuple[Statistic, ...]:
     width = learnt[0].shape[1]
     columns = range(min(PARTS_EXAMINED, width)) if width > 1 else ()
     parts = [_of_codes(f"have in place {column + 1}:", partial(_column, column), learnt) for column in columns]
-    return (_of_codes("are", _joined, learnt, written), *parts)
+    return (_of_codes("are", _row_bytes, learnt, written), *parts)
 
 
 def _column(column: int, reports: Counts) -> Counts:
     return np.asarray(reports[:, column])
 
 
-def _joined(reports: Counts) -> Counts:
+def _row_bytes(reports: Counts) -> Counts:
     """Return each row as one byte string. NumPy drops zeros at the end, but rows of equal length stay distinct."""
     rows = np.ascontiguousarray(reports)
     return rows.view(f"S{rows.itemsize * rows.shape[1]}").ravel()
@@ -328,8 +328,8 @@ def _of_codes(
         seen = look(reports)
         if not len(values):
             return np.array([len(seen)])
-        place = np.searchsorted(values, seen).clip(max=len(values) - 1)
-        return np.bincount(np.where(values[place] == seen, place, len(values)), minlength=len(values) + 1)
+        index = np.searchsorted(values, seen).clip(max=len(values) - 1)
+        return np.bincount(np.where(values[index] == seen, index, len(values)), minlength=len(values) + 1)
 
     return Statistic(count, lambda numbers: f"{verb} {_listed_or_other(written(values), numbers)}", exclusive=True)
 
@@ -372,7 +372,7 @@ def open_statistics(design: OpenDomain, labels: Sequence[Label], blocks: Integer
         _levels(design),
         _supports(design, labels, blocks),
         _comparisons_open_statistics(design, labels, blocks),
-        _digits(design),
+        _digit_statistic(design),
         _hashes(design, blocks),
     )
 
@@ -422,28 +422,28 @@ def _comparisons_open_statistics(design: OpenDomain, labels: Sequence[Label], bl
         return np.asarray((supported[ahead] & ~supported[behind]).sum(axis=1))
 
     def phrase(values: Integers) -> str:
-        first, second = (quoted(labels[place]) for place in pairs[int(values[0])])
+        first, second = (quoted(labels[index]) for index in pairs[int(values[0])])
         return f"support {first} but not {second}"
 
     return Statistic(count, phrase, False)
 
 
-def _digits(design: OpenDomain) -> Statistic:
+def _digit_statistic(design: OpenDomain) -> Statistic:
     """Part of the field with the first and the last digit of each block."""
     _, law = parts_of_field(design.field)
     sent = np.cumsum(level_law(design)[::-1])[::-1]  # the probability that a block is sent
-    places = digit_places(design)
+    indices = digit_places(design)
 
     def count(reports: Counts) -> Counts:
-        directions = (reports[reports[:, 0] > block, block + 1] for block, _ in places)
-        parts = zip(places, directions, strict=True)
-        return np.concatenate([digit_parts(design, sent_ones, *place) for place, sent_ones in parts])
+        directions = (reports[reports[:, 0] > block, block + 1] for block, _ in indices)
+        parts = zip(indices, directions, strict=True)
+        return np.concatenate([digit_parts(design, sent_ones, *index) for index, sent_ones in parts])
 
     def phrase(values: Integers) -> str:
-        place, part = divmod(int(values[0]), len(law))
-        return f"have {digit_named(*places[place], part, len(law))}"
+        index, part = divmod(int(values[0]), len(law))
+        return f"have {digit_named(*indices[index], part, len(law))}"
 
-    every = np.concatenate([sent[block] * law for block, _ in places])
+    every = np.concatenate([sent[block] * law for block, _ in indices])
     return Statistic(count, phrase, False, lambda answer: every)
 
 

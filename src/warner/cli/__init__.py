@@ -72,9 +72,7 @@ COMMANDS: dict[str, Listed] = {
         "warner survey serve exams.json --share",
     ),
     "survey link": Listed(
-        "collecting",
-        "Print a new link to the dashboard of a running survey.",
-        "warner survey link exams.json",
+        "collecting", "Print a new link to the dashboard of a running survey.", "warner survey link exams.json"
     ),
     "survey invite": Listed(
         "collecting",

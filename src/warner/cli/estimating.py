@@ -185,7 +185,7 @@ def groups(options: commands.Groups) -> None:
         domain = result.tally.domain
         named = None if options.answer is None else from_text([options.answer], domain)[0]
         wanted = options.answer is not None or (pictures.plot is not None and not result.numeric)
-        plotted = domain[result.place_of(named)] if wanted else None
+        plotted = domain[result.index_of(named)] if wanted else None
         numbers = None if options.values is None else values_from_text(options.values, domain)
         means = {"mean": result.mean(numbers, **confidence)} if options.mean else {}
         text = table.write(Delivery(result, confidence, means, options.rows))

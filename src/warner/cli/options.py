@@ -77,12 +77,12 @@ class Origin:
     input_format: str = "csv"
 
 
-def named_files(given: Iterable[str], by: str | None = None) -> dict[str, str]:
+def named_files(assignments: Iterable[str], by: str | None = None) -> dict[str, str]:
     """Parse NAME=FILE for each design; NAME is a value of the column `by`, or of the first column of --by."""
     condition = "with several designs" if by is None else "with --by"
     column = "first column of --by" if by is None else f"column {by!r}"
     files: dict[str, str] = {}
-    for text in given:
+    for text in assignments:
         name, equals, path = text.partition("=")
         if not equals or not name or not path:
             raise ValueError(f"{condition}, --design must be NAME=FILE, NAME as in the {column}, but got {text!r}")
@@ -287,7 +287,7 @@ def _options_of(declared: type, groups: dict[str, type]) -> Iterator[Field[Any]]
             yield field
 
 
-def in_shell_words(message: str, options: Mapping[str, str], given: Collection[str] = ()) -> str:
+def in_shell_words(message: str, options: Mapping[str, str], used: Collection[str] = ()) -> str:
     """Replace arguments and keywords of Python in a message by options of the command.
 
     A message begins with the name of an argument, which is replaced if its option was given or is required.
@@ -303,7 +303,7 @@ def in_shell_words(message: str, options: Mapping[str, str], given: Collection[s
         return f"{options[name]} {value}".rstrip() if name in options else match[0]
 
     name, _, rest = message.partition(" ")
-    if rest.startswith(RULES) and (name in given or rest.startswith("must be given")):
+    if rest.startswith(RULES) and (name in used or rest.startswith("must be given")):
         message = f"{options.get(name, name)} {rest}"
     message = KEYWORD_ARGUMENT.sub(keyword, message)
     message = REMEDY_ARGUMENT.sub(lambda match: f"; give {options.get(match[1], match[1])}", message)

@@ -112,21 +112,21 @@ def _refuse_contradictions(options: commands.Regress) -> None:
         raise ValueError("--effects is for --predict; give --predict as well")
 
 
-def _files(given: Sequence[str], by: str | None) -> dict[str, Path]:
+def _files(designs: Sequence[str], by: str | None) -> dict[str, Path]:
     """Parse --design: a file, or with --by NAME=FILE for each design."""
-    if not given:
+    if not designs:
         raise ValueError("give --design: the design file of the reports")
     if by is None:
-        if len(given) > 1:
+        if len(designs) > 1:
             raise ValueError("several designs need --by, the column that names the design of each row")
-        return {"": Path(given[0])}
-    return {name: Path(file) for name, file in named_files(given, by).items()}
+        return {"": Path(designs[0])}
+    return {name: Path(file) for name, file in named_files(designs, by).items()}
 
 
-def _profiles(fit: Regression, given: Sequence[str]) -> dict[str, list[Any]]:
+def _profiles(fit: Regression, assignments: Sequence[str]) -> dict[str, list[Any]]:
     """Parse NAME=VALUES and return all combinations of the values of covariates."""
     values = {}
-    for text in given:
+    for text in assignments:
         name, equals, listed = text.partition("=")
         if not equals or not listed:
             raise ValueError(f"--predict must be NAME=VALUES, such as age=20,40, but got {text!r}")
@@ -186,9 +186,9 @@ def associate(options: commands.Associate) -> None:
     verdict.deliver(result)
 
 
-def _values(given: Sequence[str], designs: dict[str, Design]) -> dict[str, Any] | None:
+def _values(assignments: Sequence[str], designs: dict[str, Design]) -> dict[str, Any] | None:
     values: dict[str, Any] = {}
-    for word in given:
+    for word in assignments:
         name, _, numbers = word.partition("=")
         if name not in designs:
             raise ValueError(f"--values must be COLUMN=VALUES, with a question as the column, but got {word!r}")

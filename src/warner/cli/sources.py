@@ -33,32 +33,34 @@ NO_LIST = (
 NOT_FIXED = "the number of responses to this survey was not fixed beforehand"
 
 
-def open_design(given: DesignGiven) -> OpenDomain | None:
+def open_design(options: DesignGiven) -> OpenDomain | None:
     """Read the design of an open domain; None for any other design."""
-    if not given.design or len(given.named) > 1 or any(part is not None for part in given.parts):
+    if not options.design or len(options.named) > 1 or any(part is not None for part in options.parts):
         return None
-    design = load_design(given.files[0])
+    design = load_design(options.files[0])
     return design if isinstance(design, OpenDomain) else None
 
 
-def design_of(given: DesignGiven) -> Design | dict[str, Design]:
+def design_of(options: DesignGiven) -> Design | dict[str, Design]:
     """Read the design files, or construct the randomized response."""
-    if given.design:
-        if any(part is not None for part in given.parts):
+    if options.design:
+        if any(part is not None for part in options.parts):
             raise ValueError(
                 "give a design file, or its parts (--domain with --epsilon, --truth, --redraw or --odds), not both"
             )
-        if list(given.named) == [""] and (design := load_design(given.files[0])).mechanism in SEVERAL:
+        if list(options.named) == [""] and (design := load_design(options.files[0])).mechanism in SEVERAL:
             return design  # type: ignore[no-any-return]  # its reports are counted question by question
-        designs = {name: listed_design_in(file) for name, file in given.named.items()}
+        designs = {name: listed_design_in(file) for name, file in options.named.items()}
         return designs.get("", designs)
-    if given.domain is None:
+    if options.domain is None:
         raise ValueError(
             "give --design, or --domain with --epsilon: the possible answers must be known beforehand, because "
             "answers without any report count as well"
         )
-    labels = [label.strip() for label in given.domain.split(",")]
-    return RandomizedResponse(labels, epsilon=given.epsilon, truth=given.truth, redraw=given.redraw, odds=given.odds)
+    labels = [label.strip() for label in options.domain.split(",")]
+    return RandomizedResponse(
+        labels, epsilon=options.epsilon, truth=options.truth, redraw=options.redraw, odds=options.odds
+    )
 
 
 def listed_design_in(file: str | Path, column: str | None = None) -> Design:
@@ -122,10 +124,10 @@ class Source:
 
         return lost(self.files[0], self.columns.question)
 
-    def open_tally(self, given: DesignGiven) -> OpenTally | None:
+    def open_tally(self, options: DesignGiven) -> OpenTally | None:
         """Count reports of an open domain, or add up saved tallies of one; None for any other design."""
-        design = open_design(given)
-        if design is None and (self.piped or given.is_given):  # a pipe can be read only once
+        design = open_design(options)
+        if design is None and (self.piped or options.is_given):  # a pipe can be read only once
             return None
         if self.of_survey:
             from warner.service.exports import is_open_question
@@ -147,31 +149,31 @@ class Source:
         return tallied_open(reports, design, self.columns, self.reading, self.sample)
 
     @contextmanager
-    def tallied(self, given: DesignGiven, *, keep: bool = False) -> Iterator[Tally | Pool]:
+    def tallied(self, options: DesignGiven, *, keep: bool = False) -> Iterator[Tally | Pool]:
         """Count the reports, and `keep` them while the tally is in use; or read saved tallies."""
         if self.columns.question is not None and self.origin.table is not None:
             raise ValueError("give --question, for the database of a survey, or --table, for one of reports, not both")
         reading = replace(self.reading, keep=keep and not self.of_survey)  # surveys keep counts
         with self.opened() as reports:
             if saved := saved_in(reports, {OPEN_FORMAT}):
-                yield self._count_listed(saved, given)
+                yield self._count_listed(saved, options)
                 return
             if saved := saved_in(reports):
-                design = design_of(given) if given.is_given else None
+                design = design_of(options) if options.is_given else None
                 if isinstance(design, dict):
                     raise ValueError(f"--design must be left out for {saved[0]}, a tally, which has its own")
                 yield merged(saved, self, design)
                 return
-            design = design_of(given) if given.is_given or not self.of_survey else None
+            design = design_of(options) if options.is_given or not self.of_survey else None
             yield tallied(reports, design, self.columns, reading, self.sample)
 
-    def _count_listed(self, saved: Sequence[Path], given: DesignGiven) -> Tally:
+    def _count_listed(self, saved: Sequence[Path], options: DesignGiven) -> Tally:
         """Count the saved reports of an open domain under the design of a list of answers."""
         counted = self.open_tally(DesignGiven())
         assert counted is not None
-        if not given.design:
+        if not options.design:
             raise ValueError(f"{saved[0]} holds reports of an open domain, {NO_LIST} --open makes their design")
-        design = design_of(given)
+        design = design_of(options)
         if isinstance(design, dict):
             raise ValueError(f"give one --design for {saved[0]}, the list of answers to look up")
         return counted.under(design)
@@ -194,9 +196,9 @@ class Source:
     def refuse_reading(self, saved: Sequence[Path]) -> None:
         """Raise an error for options of reading reports, or for a saved tally that is given twice."""
         columns = self.columns
-        given = {"--column": columns.column, "--weights": columns.weights, "--counts": columns.counts}
-        given |= {f"--{name.replace('_', '-')}": value or None for name, value in vars(self.sample).items()}
-        for option, value in given.items():
+        options = {"--column": columns.column, "--weights": columns.weights, "--counts": columns.counts}
+        options |= {f"--{name.replace('_', '-')}": value or None for name, value in vars(self.sample).items()}
+        for option, value in options.items():
             if value is not None:
                 raise ValueError(
                     f"{option} must be left out for {saved[0]}, a tally, whose reports are counted already"

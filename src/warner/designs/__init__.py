@@ -97,10 +97,10 @@ OPEN: BuiltIn[Device] = BuiltIn({"open domain": "open_domain.OpenDomain", "close
 SEVERAL: BuiltIn[Device] = BuiltIn(
     {"split questionnaire": "questionnaires.SplitQuestionnaire", "select all": "questionnaires.SelectAll"}
 )
-_PLACES = (
-    *MECHANISMS.built_in.places.values(),
-    *OPEN.places.values(),
-    *SEVERAL.places.values(),
+_PATHS = (
+    *MECHANISMS.built_in.paths.values(),
+    *OPEN.paths.values(),
+    *SEVERAL.paths.values(),
     "memo.Memo",
     "memoized.REPEATED_DESIGNS",
     "ordered.grid",
@@ -144,9 +144,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a mechanism, or a name that belongs to one, on first use."""
-    for place in _PLACES:
-        if place.endswith(f".{name}"):
-            return import_object(place)
+    for path in _PATHS:
+        if path.endswith(f".{name}"):
+            return import_object(path)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -210,9 +210,9 @@ class BitFlips(FromOdds):
         for start in range(0, answers.size, step):
             truth = answers[start : start + step]
             asked = self._draw_covered(truth.size, random_bytes)
-            places = self._covered_positions(asked)
-            bits = self._draw_bits((places == truth[:, np.newaxis]), random_bytes)
-            reports[start : start + step] = self._packed(asked, bits, places)
+            indices = self._covered_positions(asked)
+            bits = self._draw_bits((indices == truth[:, np.newaxis]), random_bytes)
+            reports[start : start + step] = self._packed(asked, bits, indices)
         return reports
 
     def _draw_covered(self, size: int, random_bytes: RandomBytes) -> Counts:
@@ -230,9 +230,9 @@ class BitFlips(FromOdds):
         s, t = self.odds
         return np.asarray(true ^ bernoulli(true.size, t, s + t, random_bytes).reshape(true.shape))
 
-    def _packed(self, asked: Counts, bits: Mask, places: Integers | None = None) -> Counts:
+    def _packed(self, asked: Counts, bits: Mask, indices: Integers | None = None) -> Counts:
         ones = np.zeros((len(asked), self.k), dtype=bool)
-        np.put_along_axis(ones, self._covered_positions(asked) if places is None else places, bits, axis=1)
+        np.put_along_axis(ones, self._covered_positions(asked) if indices is None else indices, bits, axis=1)
         return np.hstack([asked, np.packbits(ones, axis=1)])
 
     # In words
@@ -253,8 +253,8 @@ class BitFlips(FromOdds):
     def _deniable(self) -> str:
         p, q, others = self.p, self.q, self.k - 1
         return (
-            f"those who were asked about an answer really hold it in {100 * p / (p + others * q):.3g} % of cases if "
-            f"its bit is 1, and in {100 * q / (q + others * p):.3g} % if it is 0."
+            f"respondents who were asked about an answer really hold it in {100 * p / (p + others * q):.3g} % of cases "
+            f"if its bit is 1, and in {100 * q / (q + others * p):.3g} % if it is 0."
         )
 
 
@@ -392,7 +392,7 @@ class BitFlipsLaw(Law):
         return SamplingModel(count, np.where(uncovered, NOBODY, trials), self.design.q, self.symmetry.gain, np.True_)
 
     def _variance(self, squares: Array, mean: Array, square: Array, target: str) -> Array:
-        """Variance of one report's score, conditional on the answers for the realised target."""
+        """Variance of one report's score, conditional on the answers for target `realised`."""
         noise = float(self.symmetry.variance_of_absent) * squares
         asked = float(self.symmetry.asked)
         return np.asarray(noise + (square / asked - mean**2 if target == "population" else square * (1 / asked - 1)))

@@ -97,8 +97,8 @@ class PackedLaw(SymmetricLaw):
 
 def bit_sums(reports: Counts, amounts: Counts | None, group: Integers | None, groups: int) -> tuple[Counts, Counts]:
     """Sum each bit of packed rows, and count the rows, by group: shapes (groups, bits) with padding, and (groups,)."""
-    place = np.zeros(len(reports), dtype=np.int64) if group is None else group
-    n = added_up(place, amounts, groups)
+    index = np.zeros(len(reports), dtype=np.int64) if group is None else group
+    n = added_up(index, amounts, groups)
     sums = np.zeros((groups, 8 * reports.shape[1]), dtype=n.dtype)
     for number, which in _members(group, groups):
         sums[number] = _weighted_bits(reports[which], None if amounts is None else amounts[which])

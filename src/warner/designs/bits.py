@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ArrowArray: TypeAlias = Any
 
 HEX_DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
-NO_BYTE = 256  # what two characters stand for that are not both hexadecimal digits in lower case
+NO_BYTE = 256  # value of two characters that are not both hexadecimal digits in lower case
 BYTE_OF_PAIR = np.full(2**16, NO_BYTE, dtype=np.uint16)  # by two characters, seen as one number of 16 bits
 BYTE_OF_PAIR[np.stack(np.meshgrid(HEX_DIGITS, HEX_DIGITS, indexing="ij"), axis=-1).view(np.uint16).ravel()] = np.arange(
     256
@@ -183,8 +183,8 @@ class Incidence:
         sums = np.zeros((len(self._bytes), 256))
         for start in range(0, weights.size, ROWS_MULTIPLIED_AT_ONCE):
             weight = weights[start : start + ROWS_MULTIPLIED_AT_ONCE]
-            for place, column in enumerate(self._bytes[:, start : start + ROWS_MULTIPLIED_AT_ONCE]):
-                sums[place] += np.bincount(column, weight, 256)
+            for index, column in enumerate(self._bytes[:, start : start + ROWS_MULTIPLIED_AT_ONCE]):
+                sums[index] += np.bincount(column, weight, 256)
         return np.asarray((sums @ BITS_OF_BYTE).ravel())
 
 
@@ -227,18 +227,18 @@ def _from_arrow(column: ArrowArray, width: int) -> PackedColumn:
     n = len(column)
     present = column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else np.ones(n, dtype=bool)
     if kind == f"fixed_size_binary[{width}]":
-        content = _numbers(column.buffers()[1], np.uint8)
+        content = _array_of_buffer(column.buffers()[1], np.uint8)
         rows = content[column.offset * width : (column.offset + n) * width].reshape(-1, width)
         return PackedColumn(rows, present, ~present)
     if kind not in {"string", "binary", "large_string", "large_binary"}:
         return _from_list(column.to_pylist(), width)
     _, ends, content = column.buffers()
-    ends = _numbers(ends, np.int64 if kind.startswith("large") else np.int32)[column.offset :][: n + 1]
-    content = _numbers(content, np.uint8)[ends[0] : ends[-1]] if n else np.zeros(0, dtype=np.uint8)
+    ends = _array_of_buffer(ends, np.int64 if kind.startswith("large") else np.int32)[column.offset :][: n + 1]
+    content = _array_of_buffer(content, np.uint8)[ends[0] : ends[-1]] if n else np.zeros(0, dtype=np.uint8)
     return _cut(content, np.diff(ends), ~present, width, text=kind.endswith("string"))
 
 
-def _numbers(buffer: Any, dtype: Any) -> Counts:
+def _array_of_buffer(buffer: Any, dtype: Any) -> Counts:
     return np.zeros(0, dtype=dtype) if buffer is None else np.frombuffer(buffer, dtype=dtype)
 
 
@@ -255,7 +255,7 @@ def _from_list(values: list[Any], width: int) -> PackedColumn:
     strings = [string(value) for value in values]
     lengths = np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
     missing = lengths == 0
-    missing[missing] = [is_missing(values[place]) for place in np.flatnonzero(missing).tolist()]
+    missing[missing] = [is_missing(values[index]) for index in np.flatnonzero(missing).tolist()]
     return _cut(np.frombuffer(b"".join(strings), dtype=np.uint8), lengths, missing, width, text=text)
 
 

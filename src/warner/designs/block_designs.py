@@ -3,7 +3,7 @@ r"""Block designs, and the choice of a prime field and its dimension.
 Primes near e^epsilon are good; of all whose space has a point for each answer, the one with the least variance of
 unbiased shares is chosen. Prime powers would gain 3 % at most, and are not offered.
 
-Block designs: a report is one whole number that stands for a set of answers, a block of a combinatorial design.
+Block designs: a report is one whole number that represents a set of answers, a block of a combinatorial design.
 
 Answers are points, possible reports are blocks of points, with
 
@@ -14,7 +14,7 @@ for R reports, of which r contain a given point and :math:`r_2` any two given po
 .. math:: p = \frac{a r}{M}, \qquad q = \frac{b r + (a-b) r_2}{M}, \qquad p - q = \frac{(a-b)(r - r_2)}{M}.
 
 Equal reports are the same row of the likelihood: the histogram of reports is all that an estimate can need, and does
-not grow with the number of people. Support follows from it by sums over blocks, which a geometry has in O(V log V) for
+not grow with the sample size. Support follows from it by sums over blocks, which a geometry has in O(V log V) for
 V points (`transforms`).
 
 A worked number: the Fano plane has 7 points and 7 lines, r = 3 through a point and one through two points. At odds
@@ -111,7 +111,7 @@ class BlockParameters(NamedTuple):
 
 
 class BlockDesign(OddsDesign):
-    """A design whose reports are whole numbers from 0 on, each of which stands for a block of points."""
+    """A design whose reports are whole numbers from 0 on, each of which represents a block of points."""
 
     @property
     def law(self) -> BlockLaw:
@@ -203,7 +203,7 @@ class BlockDesign(OddsDesign):
 
     def _happens(self) -> str:
         return (
-            f"a number below {self.blocks.number:,} is drawn and reported. It stands for {self._stands_for()}. With "
+            f"a number below {self.blocks.number:,} is drawn and reported. It represents {self._represents()}. With "
             f"probability {self.p:.4g} the true answer is in that set, and any given other answer with {self.q:.4g}."
         )
 
@@ -212,8 +212,8 @@ class BlockDesign(OddsDesign):
         return deniability(self, members, constant=bool(self._support_size))
 
     @abstractmethod
-    def _stands_for(self) -> str:
-        """Describe the set of answers that a report stands for."""
+    def _represents(self) -> str:
+        """Describe the set of answers that a report represents."""
 
 
 class BlockLaw(SymmetricLaw):
@@ -238,12 +238,12 @@ class BlockLaw(SymmetricLaw):
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
         number = self.design.blocks.number
-        place = reports if group is None else reports + group * number
+        index = reports if group is None else reports + group * number
         if amounts is None:
-            histogram = np.bincount(place, minlength=groups * number)
+            histogram = np.bincount(index, minlength=groups * number)
         else:
             histogram = np.zeros(groups * number, dtype=amounts.dtype)
-            np.add.at(histogram, place, amounts)
+            np.add.at(histogram, index, amounts)
         if group is not None:
             histogram = histogram.reshape(groups, number)
         n = histogram.sum(axis=-1)
@@ -276,9 +276,9 @@ class BlockLaw(SymmetricLaw):
         if histogram is None or len(sets) * self.design.blocks.number > MOST_SET_REPORTS:
             return super()._variance(sets, minus, mean, square, n, histogram)
         variance = np.empty_like(mean)
-        for places, _, support in self._weighted_support(sets, minus):
+        for indices, _, support in self._weighted_support(sets, minus):
             first, second = ((histogram @ t.T + t.mean(axis=-1)) / (n + 1) for t in (support, support**2))
-            variance[:, places] = second - first**2
+            variance[:, indices] = second - first**2
         return variance
 
     def _noise(self, sets: Sets, minus: Sets | None, square: Array, counts: Counts, n: Array) -> Array:
@@ -293,28 +293,28 @@ class BlockLaw(SymmetricLaw):
         held = np.maximum((counts / n - self.design.q) / self.symmetry.gain, 0) + 1 / (n * self.k)
         held = held / held.sum(axis=-1, keepdims=True)
         variance = np.empty_like(square)
-        for places, given in self._conditional_variances(sets, minus):
-            variance[:, places] = held @ given.T
+        for indices, given in self._conditional_variances(sets, minus):
+            variance[:, indices] = held @ given.T
         return variance
 
     def _conditional_variances(self, sets: Sets, minus: Sets | None = None) -> Iterator[tuple[range, Array]]:
         """Yield the variance of the weighted support of one report given each answer, for batches of sets."""
         (a, b), gain = self.design._levels, self.symmetry.gain
-        for places, weights, support in self._weighted_support(sets, minus):
+        for indices, weights, support in self._weighted_support(sets, minus):
             total = (support**2).sum(axis=-1, keepdims=True)
             given = b * total + (a - b) * self.design._support(support**2) - (gain * weights) ** 2
-            yield places, np.maximum(given, 0)
+            yield indices, np.maximum(given, 0)
 
     def _weighted_support(self, sets: Sets, minus: Sets | None) -> Iterator[tuple[range, Array, Array]]:
         """Yield batches of sets: their indices, centered weights of the answers, and sums over blocks."""
         step = max(1, SET_REPORTS_AT_ONCE // self.design.blocks.points)
         for start in range(0, len(sets), step):
-            places = range(start, min(start + step, len(sets)))
-            weights = memberships(sets, self.k, places)
+            indices = range(start, min(start + step, len(sets)))
+            weights = memberships(sets, self.k, indices)
             if minus is not None:
-                weights -= memberships(minus, self.k, places)
+                weights -= memberships(minus, self.k, indices)
             weights = weights - weights.mean(axis=-1, keepdims=True)
-            yield places, weights, self.design._within(weights)
+            yield indices, weights, self.design._within(weights)
 
     def _simulate_reports(self, shares: ArrayLike, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw multinomial histograms of the reports of a sample from a population."""
@@ -393,8 +393,8 @@ def deniability(design: Symmetric, members: float, *, constant: bool) -> str:
     a, b = design.odds
     held = 100 * a / (a * members + b * (design.k - members))
     return (
-        f"an answer in the reported set is really held by {'' if constant else 'about '}{held:.3g} % of those who make "
-        "the report."
+        f"an answer in the reported set is really held by {'' if constant else 'about '}{held:.3g} % of the "
+        "respondents who make the report."
     )
 
 
@@ -504,7 +504,7 @@ class PrimeFieldDesign(BlockDesign):
         rest = a / scale * with_one + b / scale * (number - with_one) - other
         variance = np.where(points < k, np.inf, other * rest / ((a - b) / scale * (with_one - with_two)) ** 2)
         near = np.flatnonzero(variance <= variance.min() * (1 + VARIANCE_TIE))
-        spaces = [(int(fields[place]), int(dimensions[place])) for place in near]
+        spaces = [(int(fields[index]), int(dimensions[index])) for index in near]
         return min(spaces, key=lambda space: cls._blocks(*space).symmetry(a, b).variance_of_absent)
 
     @classmethod

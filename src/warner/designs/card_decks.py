@@ -98,7 +98,7 @@ def cards(device: Mapping[str, Number], values: Domain) -> Channel:
     if excluding:
         names = enumerated([str(label) for label in certain or excluding])
         what = (
-            "tell somebody's number for certain, because only one number leads to them"
+            "reveal a respondent's number for certain, because only one number leads to them"
             if certain
             else "rule some numbers out for certain, because these never lead to them"
         )
@@ -142,7 +142,7 @@ def _labels(reports: list[Fraction]) -> list[int] | list[str]:
 def _procedure(device: Mapping[str, Number]) -> str:
     said = "; ".join(f'"{text}" with probability {exact("device", chance)}' for text, chance in device.items())
     return (
-        f"draw a card, so that nobody else sees which, and report the number that comes of what it says: {said}. "
+        f"draw a card, unseen by others, and report the number that comes of what it says: {said}. "
         '"truth" is your own number; "say" asks for the number on the card; "+", "-" and "*" add to your number, take '
         "from it, or multiply it."
     )

@@ -36,7 +36,14 @@ from warner.designs.facts import (
     SamplingModel,
     memberships,
 )
-from warner.designs.labels import LABELS_LISTED, canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.labels import (
+    LABELS_LISTED,
+    canonical,
+    first_and_last,
+    labels_from_json,
+    labels_to_json,
+    listed_labels,
+)
 from warner.designs.law import INVERSE_TOLERANCE, Law, once_per_design
 from warner.designs.matrices import whole_rows
 
@@ -186,7 +193,7 @@ class Channel(Design):
         for start in range(0, answers.size, REPORTS_AT_ONCE):
             truth = rows[start : start + REPORTS_AT_ONCE]
             drawn = uniform(truth.size, self.total, random_bytes)
-            reports[start : start + REPORTS_AT_ONCE] = _column(truth, drawn, running)
+            reports[start : start + REPORTS_AT_ONCE] = _column_drawn(truth, drawn, running)
         return reports
 
     # Algebra
@@ -225,12 +232,12 @@ class Channel(Design):
 
     def _rows_of(self, labels: Sequence[object], name: str) -> list[int]:
         """Find the rows of answers, compared by value and type."""
-        place = {(type(label), label): row for row, label in enumerate(self.domain)}
+        index = {(type(label), label): row for row, label in enumerate(self.domain)}
         wanted = [(int if isinstance(x, np.integer) else str if isinstance(x, np.str_) else type(x), x) for x in labels]
-        strange = [label for kind, label in wanted if (kind, label) not in place]
+        strange = [label for kind, label in wanted if (kind, label) not in index]
         if strange:
             raise ValueError(f"{name} must name answers of the design, but {strange[0]!r} is none of them")
-        return [place[pair] for pair in wanted]
+        return [index[pair] for pair in wanted]
 
     # Words and files
 
@@ -266,8 +273,8 @@ class Channel(Design):
         does = [f"For the respondent: {self.procedure}"] if self.procedure else []
         return (
             *does,
-            listed("answers", self.domain),
-            listed("reports", self.outputs),
+            listed_labels("answers", self.domain),
+            listed_labels("reports", self.outputs),
             *happens,
             revealed(self),
             deniable,
@@ -358,10 +365,10 @@ class TableLaw(Law):
         base, gain, exact_ = np.zeros(error.shape[-1]), np.ones(error.shape[-1]), np.zeros(error.shape[-1], dtype=bool)
         expected = self._matrix.mean(axis=0)
         variances = expected @ weights**2 - (expected @ weights) ** 2
-        for place, known in enumerate(self._binomials(estimand)):
-            if known is not None and identified[place] and _nearly_best(known, expected, variances[place]):
-                count[:, place] = counts[:, known.reports].sum(axis=-1)
-                base[place], gain[place], exact_[place] = known.base, known.gain, True
+        for index, known in enumerate(self._binomials(estimand)):
+            if known is not None and identified[index] and _nearly_best(known, expected, variances[index]):
+                count[:, index] = counts[:, known.reports].sum(axis=-1)
+                base[index], gain[index], exact_[index] = known.base, known.gain, True
         return SamplingModel(count, n, base, gain, exact_, error, (weights.min(axis=0), weights.max(axis=0)))
 
     def _weights_of(self, estimand: Estimand) -> tuple[Array, Mask]:
@@ -473,7 +480,7 @@ class TableLaw(Law):
         return BinomialReports(reports, without / self.design.total, (within - without) / self.design.total)
 
 
-def _column(truth: Integers, drawn: Counts, running: Counts) -> Integers:
+def _column_drawn(truth: Integers, drawn: Counts, running: Counts) -> Integers:
     """Count the running sums up to the draw by bisection, with the same steps for every answer."""
     drawn = drawn if drawn.dtype == object else drawn.astype(np.int64)
     if truth.size == 1:  # then all of them are counted

@@ -4,7 +4,7 @@ Reports of the last level are hashes of whole values, so that any list can be lo
 listed answer with probability p = a/M if it is held and q = 1/g if not, whatever the sender holds (`open_domain`): the
 law of local hashing, and the `Symmetry` of all designs that support sets. Two listed answers are supported together
 with probability p/g if one of them is held, because the direction then decides about the other; else with
-:math:`1/g^2`, or p/g where the three values lie on a line of the field's space (`collinear_values`), as neighbouring
+:math:`1/g^2`, or p/g where the three values lie on a line of the field's space (`collinear_values`), as neighboring
 numbers do.
 
 The list need not be complete: **shares do not sum to one**, and the rest is the share of all other answers. So the
@@ -18,7 +18,7 @@ support t of a report depends on the answer x that is held by
 where :math:`\beta = p/g` and :math:`\nu = 1/g^2` are the probabilities of pairs, :math:`c_x` is the sum of :math:`w_u
 w_v` over the ordered pairs on a line with x, and :math:`w_x = 0` for answers outside of the list. Other answers are
 unknown: they are taken to be the value with the largest variance. If the list also has the values on a line with those
-of the set, as the neighbours of numbers are, that is the narrower interval. A tally counts the reports of the last
+of the set, as the neighbors of numbers are, that is the narrower interval. A tally counts the reports of the last
 level only; other levels carry no information about whole values.
 
 Collinear values: which answers of a set lie on a line with the value that is held, in the space over the field.
@@ -67,7 +67,7 @@ from warner.designs.facts import (
     summed,
 )
 from warner.designs.finite_geometry import digits, inverses
-from warner.designs.labels import Labels, canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.labels import Labels, canonical, first_and_last, labels_from_json, labels_to_json, listed_labels
 from warner.designs.law import PEOPLE_AT_ONCE
 from warner.designs.open_domain import OpenDomain, OpenForm
 from warner.designs.open_values import OTHER, WholeNumbers
@@ -100,7 +100,7 @@ def collinear_pairs(design: OpenDomain, listed: Integers, shares: Array, members
     if design.field == 2 or m < 2:  # a line has two points, or there is no pair
         return np.zeros((groups, m))
     points = np.concatenate(
-        [digits(listed[:, place], design.field, tau) for place, tau in enumerate(design.digits)], axis=0
+        [digits(listed[:, index], design.field, tau) for index, tau in enumerate(design.digits)], axis=0
     ).T
     mean, least, most = np.zeros((groups, m)), np.zeros(m), np.zeros(m)
     seen_from, people = _representatives(listed, shares, max(LEAST_SEEN_FROM, PAIRS_SEEN // m))
@@ -137,10 +137,10 @@ def _pairs_seen(
     step = max(1, POINTS_AT_ONCE // len(members))
     for start in range(0, len(seen_from), step):
         part = slice(start, start + step)
-        yield part, 2 * np.cumsum(_beside(seen_from[part], members, weights, field) * weights, axis=1)
+        yield part, 2 * np.cumsum(_earlier_weight(seen_from[part], members, weights, field) * weights, axis=1)
 
 
-def _beside(seen_from: Integers, members: Integers, weights: Integers, field: int) -> Integers:
+def _earlier_weight(seen_from: Integers, members: Integers, weights: Integers, field: int) -> Integers:
     """Return the weight of earlier members on the line through x and each member, of shape (values x, members)."""
     numbers = _directions(seen_from, members, field)
     order = np.lexsort(numbers[::-1], axis=1) if len(numbers) > 1 else np.argsort(numbers[0], axis=1, kind="stable")
@@ -164,14 +164,14 @@ def _directions(seen_from: Integers, members: Integers, field: int) -> list[Inte
     kind = np.int32 if field**2 <= PRODUCTS_IN_TABLE else np.int64
     ours, theirs = (points.T.astype(kind)[:, :, np.newaxis] for points in (seen_from, members))
 
-    def apart(place: int) -> Integers:
-        digit = theirs[place].T - ours[place]
+    def apart(index: int) -> Integers:
+        digit = theirs[index].T - ours[index]
         digit += (digit < 0) * kind(field)
         return np.asarray(digit)
 
     leading = np.zeros((len(seen_from), len(members)), dtype=kind)
-    for place in range(len(ours)):
-        np.copyto(leading, apart(place), where=leading == 0)
+    for index in range(len(ours)):
+        np.copyto(leading, apart(index), where=leading == 0)
     table = None
     if kind is np.int32:
         table = np.arange(field) * inverses(np.arange(field), field)[:, np.newaxis] % field
@@ -181,9 +181,9 @@ def _directions(seen_from: Integers, members: Integers, field: int) -> list[Inte
     numbers, at_once = [], int(62 / math.log2(field))
     for start in range(0, len(ours), at_once):
         packed = np.zeros(leading.shape, dtype=np.int64)
-        for place in range(start, min(start + at_once, len(ours))):
+        for index in range(start, min(start + at_once, len(ours))):
             packed *= field
-            packed += leading * apart(place) % field if table is None else table.ravel()[leading + apart(place)]
+            packed += leading * apart(index) % field if table is None else table.ravel()[leading + apart(index)]
         numbers.append(packed)
     return numbers
 
@@ -237,7 +237,7 @@ def _bound_outside(points: Integers, members: Integers, chosen: Integers, field:
     step = max(1, POINTS_AT_ONCE // m)
     for start in range(0, parts, step):
         some = slice(start, start + step)
-        beside = _beside(points[members[seen_from[some]]], points[members], chosen, field) + 1
+        beside = _earlier_weight(points[members[seen_from[some]]], points[members], chosen, field) + 1
         beside *= chosen
         beside[np.arange(len(beside)), seen_from[some]] = 0  # x itself
         most = np.minimum(np.maximum.accumulate(beside, axis=1), field - 2)
@@ -295,7 +295,7 @@ class ClosedList(Symmetric):
     source : OpenDomain
         What the answers go through.
     other : bool
-        Whether the last answer of the list stands for all that cannot be written.
+        Whether the last answer of the list represents all that cannot be written.
     """
 
     domain: Labels
@@ -329,9 +329,9 @@ class ClosedList(Symmetric):
             raise ValueError(f"values must be {source.values.described()}, but got {strange!r}")
         blocks = coded.blocks if not other or last is None else np.vstack([coded.blocks, last])
         first: dict[tuple[int, ...], int] = {}
-        for place, row in enumerate(map(tuple, blocks.tolist())):
-            if first.setdefault(row, place) < place:
-                twins = f"{labels[first[row]]!r} and {labels[place]!r}"
+        for index, row in enumerate(map(tuple, blocks.tolist())):
+            if first.setdefault(row, index) < index:
+                twins = f"{labels[first[row]]!r} and {labels[index]!r}"
                 raise ValueError(f"values must differ once they are normalized, but {twins} do not")
         blocks.flags.writeable = False
         for name, value in {"domain": domain, "source": source, "other": bool(other), "_blocks": blocks}.items():
@@ -403,7 +403,7 @@ class ClosedList(Symmetric):
     def sentences(self) -> tuple[str, ...]:
         _, happens, *rest = self.source.sentences()
         kept = "Answers that are not in this list are reported in the same way, so that shares need not sum to one."
-        return f"{listed('answers', self.domain)}. {kept}", happens, revealed(self), *rest[1:]
+        return f"{listed_labels('answers', self.domain)}. {kept}", happens, revealed(self), *rest[1:]
 
 
 class ClosedListLaw(SymmetricLaw):
@@ -430,13 +430,13 @@ class ClosedListLaw(SymmetricLaw):
         everybody = np.append(shares, max(0.0, 1 - shares.sum()))
         drawn = rng.multinomial(n, everybody / everybody.sum(), size=shape).reshape(-1, self.k + 1)
         rows = np.zeros((len(drawn), self.k), dtype=np.int64)
-        for place, people in enumerate(drawn):
-            rows[place] = self._draw_counts_of_people(people[:-1], rng=rng)
+        for index, people in enumerate(drawn):
+            rows[index] = self._draw_counts_of_people(people[:-1], rng=rng)
             for start in range(0, int(people[-1]), PEOPLE_AT_ONCE):
                 others = np.zeros(min(PEOPLE_AT_ONCE, int(people[-1]) - start), dtype=np.int64)
                 reports = self.design.draw(others, rng.bytes)
                 reports[:, -1] = rng.integers(self.design.source.field, size=len(others))
-                rows[place] += self.count(reports).counts
+                rows[index] += self.count(reports).counts
         return rows.reshape(*shape, self.k)
 
     def count(
@@ -445,16 +445,16 @@ class ClosedListLaw(SymmetricLaw):
         last = reports[:, 0] == self.design.source.levels
         rows = reports[last]
         some = None if amounts is None else amounts[last]
-        place = None if group is None else group[last]
+        index = None if group is None else group[last]
         counts = support_of_listed(
             self.design.source,
             LevelReports(rows[:, 1:-1], rows[:, -1]),
             self.design._blocks,  # type: ignore[attr-defined]
             some,
-            group=place,
+            group=index,
             groups=groups,
         )
-        n = added_up(np.zeros(len(rows), dtype=np.int64) if place is None else place, some, groups)
+        n = added_up(np.zeros(len(rows), dtype=np.int64) if index is None else index, some, groups)
         return Counted(counts, n if group is not None else n[0])
 
     def sampling_model(
@@ -506,9 +506,9 @@ class ClosedListLaw(SymmetricLaw):
             members = np.arange(len(sets))
             return collinear_pairs(self.design.source, blocks, shares, members, np.ones_like(members))
         pairs = np.zeros((len(shares), len(sets)))
-        for place, inside in enumerate(sets):
-            outside = [] if minus is None else minus[place]
+        for index, inside in enumerate(sets):
+            outside = [] if minus is None else minus[index]
             members = np.array([*inside, *outside], dtype=np.int64)
             weights = np.repeat([1, -1], [len(inside), len(outside)])
-            pairs[:, place] = collinear_pairs(self.design.source, blocks, shares, members, weights)[:, -1]
+            pairs[:, index] = collinear_pairs(self.design.source, blocks, shares, members, weights)[:, -1]
         return pairs

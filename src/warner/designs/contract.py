@@ -10,14 +10,14 @@ import hashlib
 import inspect
 import json
 import textwrap
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from warner.designs.exact import Number, double_not_below, log_ratio, shown_up
 from warner.designs.labels import Domain, Labels, refuse_rounded
 from warner.designs.report_forms import Form, LabelForm
-from warner.documents import Document, checked, document, loaded, parsed, save_text
+from warner.documents import Document, Saved, checked, document
 from warner.text import printable
 
 if TYPE_CHECKING:
@@ -44,9 +44,10 @@ WITHOUT_LIST = (
 )
 
 
-class Device(ABC):
+class Device(Saved):
     """A randomizing device: a frozen value, and the only source of its probabilities."""
 
+    _format = FORMAT
     mechanism: ClassVar[str]  # its name in files and on the command line
     field_names: ClassVar[frozenset[str]]  # fields of its JSON document besides format, version and mechanism
     _optional_fields: ClassVar[frozenset[str]] = frozenset()
@@ -153,20 +154,6 @@ class Device(ABC):
         except TypeError as error:  # labels of other types: in a file that is a wrong value
             raise ValueError(f"this design is damaged: {error}") from None
 
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read the result of `to_json`; anything else raises a ValueError."""
-        return cls.from_dict(parsed(text, FORMAT))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the design to a file atomically."""
-        save_text(path, self.to_json())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a saved design of this mechanism; `warner.load_design` reads designs of every mechanism."""
-        return loaded(path, cls.from_json)
-
     def in_words(self) -> str:
         """Explain what happens to an answer, what a report reveals, and how deniable an answer is.
 
@@ -177,8 +164,8 @@ class Device(ABC):
         reported instead, each with probability 0.25.
         What a report reveals: epsilon 1.099. It makes no answer more than 3.0 times likelier, against any other, than
         it was before.
-        How deniable it is: among people for whom all answers were equally likely, 75 % of those who report an answer
-        really hold it, and 25 % do not.
+        How deniable it is: among people for whom all answers were equally likely, 75 % of respondents who report an
+        answer really hold it, and 25 % do not.
         """
         paragraphs = map(printable, self.sentences())  # labels may hold control characters, which a terminal would obey
         return "\n".join(textwrap.fill(paragraph, 120, break_long_words=False) for paragraph in paragraphs)

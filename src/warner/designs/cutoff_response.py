@@ -1,7 +1,7 @@
 r"""Cut-off response: chance draws a cut-off, "is it at least t?" is asked, and the yes or no is randomized.
 
 The cut-off is the answer t = 1 ... K - 1 with probability :math:`g_t/G`, where the whole numbers g are the gaps
-between neighbouring answers and G is their sum; the yes or no goes through Warner's randomized response with odds
+between neighboring answers and G is their sum; the yes or no goes through Warner's randomized response with odds
 a : b. The report is the cut-off together with the yes or no:
 
 .. math:: P((t, \text{yes}) \mid i) = \frac{g_t}{G} \cdot \frac{a \text{ if } i \ge t, \text{ else } b}{a + b},
@@ -10,7 +10,7 @@ a : b. The report is the cut-off together with the yes or no:
 **The mean is binomial.** Over all cut-offs, a yes has the probability
 :math:`q + (p - q)(x_i - x_0)/(x_{K-1} - x_0)` with :math:`p = a/(a+b)` and :math:`q = b/(a+b)`, which is linear in the
 number x. So the number of yeses is binomial in the mean, whatever the distribution, and its interval exact for every
-number of people. Without the cut-off this is the mechanism of Duchi, Jordan and Wainwright [1]_ for a mean, and
+sample size. Without the cut-off this is the mechanism of Duchi, Jordan and Wainwright [1]_ for a mean, and
 Microsoft's 1BitMean [2]_; the cut-off is noise, spends nothing, and identifies the distribution [3]_.
 
 A worked number: the answers 0, 1, 5 and 20 have the gaps 1, 4 and 15, so that the cut-offs 1, 5 and 20 have the
@@ -61,7 +61,7 @@ MEAN_TOLERANCE = 1e-12  # how nearly memberships must be those of the mean
 class CutoffResponse(OrderedDesign):
     """Ask whether the number is at least a random cut-off, and randomize the yes or no.
 
-    The interval of the mean is exact for any number of people, and the device can be worked by hand, with a card that
+    The interval of the mean is exact for any sample size, and the device can be worked by hand, with a card that
     shows the cut-off and a die.
 
     Parameters
@@ -369,12 +369,12 @@ class CutoffLaw(ScoreLaw):
     def _binomial_among_some(self, membership: Array) -> BinomialReports | None:
         """Return the yeses to the lower bound of the set, or the noes to its upper bound, among all reports with it."""
         steps = np.diff(membership)
-        (places,) = steps.nonzero()
-        if places.size != 1 or abs(steps[places[0]]) != 1:
+        (indices,) = steps.nonzero()
+        if indices.size != 1 or abs(steps[indices[0]]) != 1:
             return None
         columns = np.arange(2 * (self.k - 1))
-        reports = columns == 2 * places[0] + (steps[places[0]] > 0)
-        return BinomialReports(reports, self.design.q, self.design.p - self.design.q, among=columns // 2 == places[0])
+        reports = columns == 2 * indices[0] + (steps[indices[0]] > 0)
+        return BinomialReports(reports, self.design.q, self.design.p - self.design.q, among=columns // 2 == indices[0])
 
 
 def _gaps(labels: Labels) -> tuple[int, ...]:

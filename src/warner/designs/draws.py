@@ -52,7 +52,7 @@ def bernoulli(size: int, n: int | Counts, d: int, random_bytes: RandomBytes) -> 
     Random bytes are the digits, in base 256, of a uniform number in [0, 1), which is compared with
     :math:`n/d = 0.g_1 g_2 \ldots`: the first digit that differs decides. So a byte below :math:`g_1 = \lfloor 256 n/d
     \rfloor` means 1, and one above it 0; if they are equal, as once in 256, another byte is compared in the same way
-    with :math:`(256 n \bmod d)/d`. Where that is 0, so is the bit. The type of an array must have room for 256 d.
+    with :math:`(256 n \bmod d)/d`. Where that is 0, so is the bit. The type of an array must hold 256 d.
 
     The digits of 1/3 are 85, 85, 85, ...; here the second and the third bit need another byte:
 
@@ -102,10 +102,10 @@ def selections(sizes: Counts, among: int, width: int, random_bytes: RandomBytes)
     """Draw many such sets, one of each size, from the same bytes: rows of packed bits, `width` bytes wide."""
     needed = sizes.astype(np.min_scalar_type(256 * (among + 1)))
     columns = np.zeros((width, sizes.size), dtype=np.uint8)  # byte by byte: members come in turn
-    for place in range(among):
-        chosen = bernoulli(sizes.size, needed, among - place, random_bytes)
+    for index in range(among):
+        chosen = bernoulli(sizes.size, needed, among - index, random_bytes)
         needed -= chosen
-        columns[place // 8] |= chosen.view(np.uint8) << np.uint8(7 - place % 8)
+        columns[index // 8] |= chosen.view(np.uint8) << np.uint8(7 - index % 8)
     return np.ascontiguousarray(columns.T)
 
 

@@ -280,10 +280,10 @@ class CumulativeSets(Sequence[range]):
     def __len__(self) -> int:
         return self.k
 
-    def __getitem__(self, place: Any) -> Any:
-        if not 0 <= place < self.k:
-            raise IndexError(place)
-        return range(place + 1)
+    def __getitem__(self, index: Any) -> Any:
+        if not 0 <= index < self.k:
+            raise IndexError(index)
+        return range(index + 1)
 
 
 class Nested(Sequence[Any]):
@@ -299,10 +299,10 @@ class Nested(Sequence[Any]):
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return Nested(self.order, self.sizes[place])
-        return self.order[: self.sizes[place]].tolist()
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return Nested(self.order, self.sizes[index])
+        return self.order[: self.sizes[index]].tolist()
 
 
 class LinearCombination(Sequence[Any]):
@@ -318,8 +318,8 @@ class LinearCombination(Sequence[Any]):
     def __len__(self) -> int:
         return len(self.memberships)
 
-    def __getitem__(self, place: Any) -> Any:
-        return self.memberships[place]
+    def __getitem__(self, index: Any) -> Any:
+        return self.memberships[index]
 
 
 def sizes_of(sets: Sets) -> Counts:
@@ -333,15 +333,15 @@ def sizes_of(sets: Sets) -> Counts:
     return np.array([len(members) for members in sets], dtype=np.int64)
 
 
-def memberships(sets: Sets | None, k: int, places: range | None = None) -> Array:
-    """Return the sets at `places`, or all, as rows of memberships 1 and 0; single answers without sets."""
-    if places is None:
-        places = range(k if sets is None else len(sets))
+def memberships(sets: Sets | None, k: int, indices: range | None = None) -> Array:
+    """Return the sets at `indices`, or all, as rows of memberships 1 and 0; single answers without sets."""
+    if indices is None:
+        indices = range(k if sets is None else len(sets))
     if isinstance(sets, LinearCombination):
-        return np.asarray(sets.memberships[places.start : places.stop])
-    rows = np.zeros((len(places), k))
-    for row, place in zip(rows, places, strict=True):
-        row[[place] if sets is None else list(sets[place])] = 1
+        return np.asarray(sets.memberships[indices.start : indices.stop])
+    rows = np.zeros((len(indices), k))
+    for row, index in zip(rows, indices, strict=True):
+        row[[index] if sets is None else list(sets[index])] = 1
     return rows
 
 
@@ -354,12 +354,12 @@ def contrast_moments(first: Array, second: Array, level: Array) -> tuple[Array, 
     return np.asarray(sum(part * w for part, w in held)), np.asarray(sum(part * w**2 for part, w in held))
 
 
-def added_up(place: Integers, amounts: Counts | None, size: int) -> Counts:
+def added_up(index: Integers, amounts: Counts | None, size: int) -> Counts:
     """Sum amounts, 1 each if None, by index; sums of whole numbers are whole."""
     if amounts is None:
-        return np.bincount(place, minlength=size)
+        return np.bincount(index, minlength=size)
     total = np.zeros(size, dtype=amounts.dtype)
-    np.add.at(total, place, amounts)
+    np.add.at(total, index, amounts)
     return total
 
 

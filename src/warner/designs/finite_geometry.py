@@ -111,12 +111,12 @@ def remainder(numbers: Integers, field: int) -> Integers:
     return numbers - numbers // field * field
 
 
-def digits(numbers: Integers, field: int, places: int) -> Integers:
+def digits(numbers: Integers, field: int, length: int) -> Integers:
     """Return the digits of numbers in base `field`, of shape (places, numbers), most significant first."""
-    written = np.empty((places, numbers.size), dtype=np.int64)
-    for place in reversed(range(places)):
+    written = np.empty((length, numbers.size), dtype=np.int64)
+    for index in reversed(range(length)):
         quotient = numbers // field
-        written[place] = numbers - quotient * field
+        written[index] = numbers - quotient * field
         numbers = quotient
     return written
 
@@ -175,11 +175,11 @@ def inverses(values: Integers, field: int) -> Integers:
 # A few vectors, one by one: Python's own numbers are several times faster than arrays of one element
 
 
-def few_digits(number: int, field: int, places: int) -> list[int]:
+def few_digits(number: int, field: int, length: int) -> list[int]:
     """Return the digits of one number in base `field`, most significant first."""
-    written = [0] * places
-    for place in range(places - 1, -1, -1):
-        number, written[place] = divmod(number, field)
+    written = [0] * length
+    for index in range(length - 1, -1, -1):
+        number, written[index] = divmod(number, field)
     return written
 
 

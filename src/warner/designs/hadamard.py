@@ -1,16 +1,16 @@
 r"""Hadamard response: report a row of a Hadamard matrix in which the answer has a plus, more likely than a minus [1]_.
 
-Answer i is the vector v = i + 1 of t bits, a report is any vector y of t bits, from 0 to :math:`2^t - 1`, and stands
-for the answers v that have an even number of ones in common with it:
+Answer i is the vector v = i + 1 of t bits, a report is any vector y of t bits, from 0 to :math:`2^t - 1`, and
+represents the answers v that have an even number of ones in common with it:
 
 .. math:: P(y \mid v) = \frac{a}{(a+b)\, 2^{t-1}} \text{ if } \langle v, y\rangle = 0, \quad
           \frac{b}{(a+b)\, 2^{t-1}} \text{ if } 1, \qquad p = \frac{a}{a+b}, \qquad q = \frac12.
 
 Half of the reports hold a given answer, a quarter two given ones. Counting is a Walsh-Hadamard transform. It is
-projective geometry response over the field of two elements with one report more: 0, which stands for all answers and
+projective geometry response over the field of two elements with one report more: 0, which represents all answers and
 says nothing. For e^epsilon above 1.5 or so `ProjectiveGeometry` is the more precise.
 
-A worked number: t = 2, three answers, at odds 3 : 1: p = 3/4. Report 1 stands for answer 1 (v = 2), report 0 for all.
+A worked number: t = 2, three answers, at odds 3 : 1: p = 3/4. Report 1 represents answer 1 (v = 2), report 0 for all.
 
 The draw: a uniform whole number below (a + b) 2^t is w 2^t + y. If y has an odd number of ones in common with v and
 w < a, or an even number and w >= a, the lowest one of v is flipped in y.
@@ -121,7 +121,7 @@ class HadamardResponse(BlockDesign):
 
     @property
     def _support_size(self) -> None:
-        return None  # report 0 stands for all answers
+        return None  # report 0 represents all answers
 
     @property
     def draws(self) -> tuple[int, ...]:
@@ -167,7 +167,7 @@ class HadamardResponse(BlockDesign):
     def _opening(self) -> str:
         return f"HadamardResponse of {self.bits} bits among"
 
-    def _stands_for(self) -> str:
+    def _represents(self) -> str:
         return (
             f"the set of the answers that have an even number of ones in common with it, both written with {self.bits} "
             "binary digits and answers numbered from 1: about half of them"

@@ -2,7 +2,7 @@ r"""Local hashing: report a random hash function, and the hash of the answer und
 
 Here the functions are linear. Answers are the vectors x of :math:`F_g^t`, digits in base g, for a prime g; a function
 is :math:`h(x) = \langle d, x\rangle \bmod g` for a direction d, one of the :math:`D = (g^t-1)/(g-1)` points of
-PG(t-1, g). Function and value s together are one whole number, d g + s, which stands for the answers with that hash: a
+PG(t-1, g). Function and value s together are one whole number, d g + s, which represents the answers with that hash: a
 hyperplane. Of the R = g D possible reports r = D hold a given answer, :math:`r_2 = (g^{t-1}-1)/(g-1)` two given ones,
 and p and q follow (`block_designs`). The functions of the literature (seeds of any hash) have about the same p and q;
 but their reports are long, hardly two are the same, and each must be compared with every answer. Linear ones are
@@ -457,7 +457,7 @@ class LocalHashing(PrimeFieldDesign):
         digits = counted(self.dimension, "digit", "digits")
         return f"of {digits} to {self.field} values"
 
-    def _stands_for(self) -> str:
+    def _represents(self) -> str:
         size = self.k / self.field
         return (
             f"one of {self.blocks.with_one:,} hash functions and one of its {self.field:,} values, and so for the set "

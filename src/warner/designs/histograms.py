@@ -23,7 +23,7 @@ def binomial_thinning(people: Integers, keep: float, shape: tuple[int, ...], rng
     n = int(people.sum())
     if people.size < ANSWERS_FOR_BULK or keep >= 1 or not 0 < n * keep < people.size:
         return rng.binomial(people, keep, size=(*shape, people.size))
-    # Few keep theirs. With all people in a row, those who do are a geometric number of places apart.
+    # Few keep theirs. With all people in a row, the ones kept are a geometric number of positions apart.
     rate = -math.log1p(-keep)  # an exponential waiting time with this rate, rounded up, is geometric
     enough = int(n * keep + 5 * (n * keep) ** 0.5) + 5
     rows = np.empty((math.prod(shape), people.size), dtype=np.int64)
@@ -31,11 +31,11 @@ def binomial_thinning(people: Integers, keep: float, shape: tuple[int, ...], rng
     holds = np.repeat(np.arange(people.size, dtype=np.int32), people) if listed else None
     ends = people.cumsum()
     for row in rows:
-        places = np.ceil(rng.standard_exponential(enough) / rate).cumsum()
-        while places[-1] <= n:
+        indices = np.ceil(rng.standard_exponential(enough) / rate).cumsum()
+        while indices[-1] <= n:
             more = np.ceil(rng.standard_exponential(enough) / rate).cumsum()
-            places = np.concatenate([places, places[-1] + more])
-        who = places[: places.searchsorted(n, side="right")].astype(np.int64)
+            indices = np.concatenate([indices, indices[-1] + more])
+        who = indices[: indices.searchsorted(n, side="right")].astype(np.int64)
         answers = ends.searchsorted(who) if holds is None else holds[who - 1]  # people are numbered from 1
         row[:] = np.bincount(answers, minlength=people.size)
     return rows.reshape(*shape, people.size)

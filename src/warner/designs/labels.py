@@ -41,22 +41,22 @@ def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "
     array = np.asarray(values) if hasattr(values, "__array__") else None
     if array is None:
         index = _index(labels)
-        places = np.array([_position(value, labels, index) for value in values], dtype=np.int64)
+        indices = np.array([_position(value, labels, index) for value in values], dtype=np.int64)
     elif array.dtype.kind in "iu" and wanted == "integers":
-        places = _integer_positions(array, labels)
+        indices = _integer_positions(array, labels)
     elif array.dtype.kind == "f" and wanted == "integers":
         whole = (array == np.floor(array)) & (np.abs(array) <= LARGEST_TOTAL)
-        places = np.where(whole, _integer_positions(np.where(whole, array, 0).astype(np.int64), labels), OUTSIDE)
-        places = np.where(np.isnan(array), MISSING, places)
+        indices = np.where(whole, _integer_positions(np.where(whole, array, 0).astype(np.int64), labels), OUTSIDE)
+        indices = np.where(np.isnan(array), MISSING, indices)
     elif array.dtype.kind in "OUT":
         index = _index(labels)
         flat = [_position(value, labels, index) for value in array.ravel().tolist()]
-        places = np.array(flat, dtype=np.int64).reshape(array.shape)
+        indices = np.array(flat, dtype=np.int64).reshape(array.shape)
     else:
         raise TypeError(
             f"{what} must be {wanted}, as the domain is, but got an array of {array.dtype}; convert it first"
         )
-    return np.where(np.ma.getmaskarray(values), MISSING, places) if _is_masked(values) else places
+    return np.where(np.ma.getmaskarray(values), MISSING, indices) if _is_masked(values) else indices
 
 
 def refuse_answers(wrong: Mask, rule: str, fault: str = "not", *, remedy: str = "Leave them out") -> None:
@@ -148,13 +148,13 @@ def _integer_positions(values: Counts, labels: Any) -> Integers:
         values[outside] = low
     values = values.astype(np.int64, copy=False)  # safe even for uint64: the labels are of 64 bits with a sign
     if isinstance(labels, range):
-        places = values - low if low else values
+        indices = values - low if low else values
     else:
         ordered = np.array(labels, dtype=np.int64)
         order = np.argsort(ordered)
-        places = order[np.searchsorted(ordered, values, sorter=order).clip(max=len(labels) - 1)]
-        outside = (ordered[places] != values) if outside is None else outside | (ordered[places] != values)
-    return places if outside is None else np.where(outside, OUTSIDE, places)
+        indices = order[np.searchsorted(ordered, values, sorter=order).clip(max=len(labels) - 1)]
+        outside = (ordered[indices] != values) if outside is None else outside | (ordered[indices] != values)
+    return indices if outside is None else np.where(outside, OUTSIDE, indices)
 
 
 def labelled(codes: Integers, labels: Labels, like: Dtype | None = None) -> Counts:
@@ -268,7 +268,7 @@ def step_of(labels: Labels) -> int | None:
     return step if step > 0 and all(y - x == step for x, y in pairwise(numbers)) else None
 
 
-def listed(what: str, labels: Labels) -> str:
+def listed_labels(what: str, labels: Labels) -> str:
     """List labels in a sentence; of many labels, the first and the last."""
     shown = ", ".join(map(str, labels[:LABELS_LISTED])) + (
         f", ..., {labels[-1]}" if len(labels) > LABELS_LISTED else ""

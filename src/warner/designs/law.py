@@ -120,7 +120,7 @@ class Law(ABC):
 
     @property
     def exclusive(self) -> bool:
-        """Whether each report is counted exactly once: counts then sum to n, and are multinomial."""
+        """True if each report is counted exactly once: counts then sum to n, and are multinomial."""
         return self.support_size == 1
 
     @property
@@ -152,8 +152,8 @@ class Law(ABC):
         are of shape (groups, columns) and numbers of shape (groups,).
         """
         width = len(self.columns)
-        place = reports if group is None else reports + group * width
-        counts = added_up(place, amounts, groups * width).reshape(width if group is None else (groups, width))
+        index = reports if group is None else reports + group * width
+        counts = added_up(index, amounts, groups * width).reshape(width if group is None else (groups, width))
         return Counted(counts, counts.sum(axis=-1))
 
     def probabilities(self, shares: Array) -> Array:
@@ -210,10 +210,10 @@ class Law(ABC):
         shape = () if size is None else size if isinstance(size, tuple) else (size,)
         rows = np.zeros((int(np.prod(shape)), len(self.columns)), dtype=np.int64)
         ends = people.cumsum()
-        for place in range(len(rows)):
+        for index in range(len(rows)):
             for start in range(0, int(people.sum()), PEOPLE_AT_ONCE):
                 who = np.arange(start, min(start + PEOPLE_AT_ONCE, int(people.sum())))
-                rows[place] += self.count(self.design.draw(ends.searchsorted(who, side="right"), rng.bytes)).counts
+                rows[index] += self.count(self.design.draw(ends.searchsorted(who, side="right"), rng.bytes)).counts
         return rows.reshape(*shape, len(self.columns))
 
     @once_per_design

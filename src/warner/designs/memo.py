@@ -137,7 +137,7 @@ class Memo(ABC):
         spent = keys * log_ratio(*self.design.first.ratio)
         start = "nothing is written down: at most " if used is None else ""
         each = f"{self.design.first.shown_epsilon()} for each of {counted(keys, rounds.key, rounds.keys_in_words)}"
-        text = f"{start}epsilon {shown_up(spent, 4)}, {each}, against {rounds.alike}"
+        text = f"{start}epsilon {shown_up(spent, 4)}, {each}, against {rounds.neighboring_histories}"
         return Spent(keys, double_not_below(spent), used is None, text)
 
 
@@ -151,12 +151,12 @@ class SecretMemo(Memo):
     def remembered(self, answers: Integers) -> tuple[Counts, Counts]:
         rounds = self.design.rounds
         functions = np.repeat(rounds.hashes(1, self._bytes(b"hash", b"")), answers.size, axis=0)
-        keys, place = np.unique(rounds.keyed(answers, functions), return_inverse=True)
+        keys, index = np.unique(rounds.keyed(answers, functions), return_inverse=True)
         drawn = [
             rounds.permanent(np.array([key]), self._bytes(b"permanent", key.to_bytes(8, "little")))
             for key in keys.tolist()
         ]
-        return np.concatenate(drawn)[place], functions
+        return np.concatenate(drawn)[index], functions
 
     def used(self) -> int | None:
         return None
@@ -203,10 +203,10 @@ class FileMemo(Memo):
         functions = self.design.rounds.read_hash(kept.function, answers.size)
         assert functions is not None
         of_each = self.design.rounds.keyed(answers, functions)
-        keys, place = np.unique(of_each, return_inverse=True)
+        keys, index = np.unique(of_each, return_inverse=True)
         digests = [_digest(kept.salt, key) for key in keys.tolist()]
         new = np.array([digest not in kept.responses for digest in digests], dtype=bool)
-        return MemoEntries(kept, functions, keys, digests, new, place)
+        return MemoEntries(kept, functions, keys, digests, new, index)
 
     def _with_new_responses(self, found: MemoEntries) -> MemoContent:
         """Draw a permanent response for each new key, and write the file."""

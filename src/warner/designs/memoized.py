@@ -43,7 +43,7 @@ from warner.designs.bit_flips import BitFlips
 from warner.designs.contract import Design, revealed
 from warner.designs.exact import double_not_below, epsilon_asked, log_ratio, lowest_terms, shown_up, whole_number
 from warner.designs.hashing import LocalHashing
-from warner.designs.labels import Domain, Labels, canonical, first_and_last, listed
+from warner.designs.labels import Domain, Labels, canonical, first_and_last, listed_labels
 from warner.designs.response import RandomizedResponse
 from warner.designs.rounds import AnswerRounds, BitRounds, FlipRounds, HashRounds, Rounds, basic_rappor, second_odds
 from warner.designs.unary import OPTIMAL, SYMMETRIC, UnaryEncoding
@@ -354,18 +354,18 @@ class Memoized(Design):
         whole = shown_up(keys * log_ratio(*self.first.ratio), 4)
         several = (
             f"What different answers reveal: at most epsilon {forever} for each {self.rounds.key} that is ever had, "
-            f"{whole} for all {keys:,}, against {self.rounds.alike}."
+            f"{whole} for all {keys:,}, against {self.rounds.neighboring_histories}."
         )
         pattern = (
             "What is not protected: that pattern. It tells that the answer changed, when, and that an earlier one came "
             f"back. {self.rounds.changes()}"
         )
         kept = (
-            "What must be kept: the permanent responses. Whoever loses them, or answers on two devices, spends epsilon "
-            f"{forever} again for each {self.rounds.key}."
+            "What must be kept: the permanent responses. A person who loses them, or answers on two devices, spends "
+            f"epsilon {forever} again for each {self.rounds.key}."
         )
         return (
-            listed("answers", self.domain),
+            listed_labels("answers", self.domain),
             f"What happens to an answer: {self.rounds.happens()}",
             revealed(self),
             "What several reports reveal together while the answer stays the same:",
@@ -393,7 +393,7 @@ class Memoized(Design):
     @classmethod
     def from_fields(cls, fields: Document) -> Memoized:
         made = cls(_stage("first", fields["first"]), _stage("second", fields["second"]))
-        _ = made.once  # a chain in too large numbers is refused here
+        _ = made.once  # a chain in too large numbers raises an error here
         return made
 
 

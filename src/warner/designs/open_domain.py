@@ -88,7 +88,7 @@ from warner.designs.open_values import (
 )
 from warner.designs.report_forms import CodedForm, Read
 from warner.designs.symmetric import Budget, refuse_odds
-from warner.text import about, conjoined, counted, percent
+from warner.text import conjoined, counted, large_number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +124,7 @@ class OpenForm(CodedForm):
     @cached_property
     def points(self) -> tuple[int, ...]:
         """Number of directions of each block: g to the number of its digits."""
-        return tuple(self.field**places for places in self.block_digits)
+        return tuple(self.field**indices for indices in self.block_digits)
 
     @cached_property
     def _directions(self) -> tuple[int, ...]:
@@ -162,12 +162,12 @@ class OpenForm(CodedForm):
         given = values.ravel().tolist() if isinstance(values, np.ndarray) else list(values)
         rows = np.zeros((len(given), self.levels + 2), dtype=np.int64)
         status = np.zeros(len(given), dtype=np.int64)
-        for place, value in enumerate(given):
+        for index, value in enumerate(given):
             row = self._row(value)
             if row is None:
-                status[place] = MISSING if is_missing(value) else OUTSIDE
+                status[index] = MISSING if is_missing(value) else OUTSIDE
             else:
-                rows[place] = row
+                rows[index] = row
         return Read(rows, status)
 
     def _row(self, value: Any) -> list[int] | None:
@@ -188,8 +188,8 @@ class OpenForm(CodedForm):
         if s >= self.field or number >= self._directions[level - 1]:
             return None
         row = [0] * (self.levels + 2)
-        for place in range(level, 1, -1):
-            number, row[place] = divmod(number, self.points[place - 1])
+        for index in range(level, 1, -1):
+            number, row[index] = divmod(number, self.points[index - 1])
         row[0], row[1], row[-1] = level, number, s
         return row
 
@@ -197,9 +197,9 @@ class OpenForm(CodedForm):
         """Return True for each row of whole numbers that is a report."""
         level = rows[:, 0]
         right = (level >= 1) & (level <= self.levels) & (rows[:, -1] >= 0) & (rows[:, -1] < self.field)
-        for place, points in enumerate(self.points, start=1):
-            below = np.where(level >= place, points, 1)
-            right &= (rows[:, place] >= 0) & (rows[:, place] < below)
+        for index, points in enumerate(self.points, start=1):
+            below = np.where(level >= index, points, 1)
+            right &= (rows[:, index] >= 0) & (rows[:, index] < below)
         return np.asarray(right)
 
     def written(self, reports: Integers, *, like: Dtype | None = None, into: str = "csv") -> Counts:
@@ -208,8 +208,8 @@ class OpenForm(CodedForm):
 
     def _text(self, row: list[int]) -> str:
         level, number = row[0], row[1]
-        for place in range(2, level + 1):
-            number = number * self.points[place - 1] + row[place]
+        for index in range(2, level + 1):
+            number = number * self.points[index - 1] + row[index]
         wide, lengths, narrow = self._lengths
         return f"{level:0{wide}}:{number:0{lengths[level - 1]}x}:{row[-1]:0{narrow}}"
 
@@ -273,7 +273,7 @@ def tail_probabilities(sizes: Sequence[int], *, level: float = USUAL_LEVEL) -> l
     1 / (true + ln(false) + 0.58) of the error.
     """
     kept = FALSE_PREFIXES + HELD_PREFIXES
-    tails = [min(0.5, FALSE_PREFIXES / (size * (kept if place else 1))) for place, size in enumerate(sizes[:-1])]
+    tails = [min(0.5, FALSE_PREFIXES / (size * (kept if index else 1))) for index, size in enumerate(sizes[:-1])]
     shared = HELD_PREFIXES + math.log(FALSE_PREFIXES) + EULER if len(sizes) > 1 else 1.0
     return [*tails, (1 - level) / (sizes[-1] * shared)]
 
@@ -496,7 +496,7 @@ class OpenDomain(Device):
     @property
     def draws(self) -> tuple[int, ...]:
         a, b = self.odds
-        directions = (self.field**places for places in self._direction_draws)
+        directions = (self.field**indices for indices in self._direction_draws)
         return sum(self.weights), *directions, a + (self.field - 1) * b
 
     @classmethod
@@ -535,10 +535,10 @@ class OpenDomain(Device):
         drawn = uniform(n, a + (g - 1) * b, random_bytes).astype(np.int64)
         # The hash of all blocks up to the level: the same arithmetic whatever level and value are.
         hashes = np.zeros(n, dtype=np.int64)
-        for place, tau in enumerate(self.digits):
-            beyond = level <= place
-            rows[beyond, place + 1] = 0
-            product = (digits(rows[:, place + 1], g, tau) * digits(blocks[:, place], g, tau)).sum(axis=0)
+        for index, tau in enumerate(self.digits):
+            beyond = level <= index
+            rows[beyond, index + 1] = 0
+            product = (digits(rows[:, index + 1], g, tau) * digits(blocks[:, index], g, tau)).sum(axis=0)
             hashes = remainder(hashes + product, g)
         lies = np.maximum(drawn - a, 0) // max(b, 1)
         lies += lies >= hashes  # in their order, skipping the true one
@@ -547,7 +547,7 @@ class OpenDomain(Device):
 
     def _draw_directions(self, rows: Integers, random_bytes: RandomBytes) -> None:
         """Draw all digits of the directions, and combine the digits of each block in its column."""
-        place, missing = 0, self.digits[0]
+        index, missing = 0, self.digits[0]
         for drawn in self._direction_draws:
             rest, left = uniform(len(rows), self.field**drawn, random_bytes).astype(np.int64), drawn
             while left:
@@ -555,25 +555,25 @@ class OpenDomain(Device):
                 left, missing = left - part, missing - part
                 quotient = rest // self.field**left
                 rest = rest - quotient * self.field**left
-                rows[:, place + 1] = rows[:, place + 1] * self.field**part + quotient
-                if not missing and place + 1 < self.levels:
-                    place, missing = place + 1, self.digits[place + 1]
+                rows[:, index + 1] = rows[:, index + 1] * self.field**part + quotient
+                if not missing and index + 1 < self.levels:
+                    index, missing = index + 1, self.digits[index + 1]
 
     def _drawn(self, blocks: list[int], random_bytes: RandomBytes) -> list[int]:
         """Draw one report in Python integers, which is several times faster than arrays for a single value."""
         g, (a, b) = self.field, self.odds
         u, *parts, v = (int(uniform(1, total, random_bytes)[0]) for total in self.draws)
-        level = next(place for place, end in enumerate(accumulate(self.weights), start=1) if u < end)
+        level = next(index for index, end in enumerate(accumulate(self.weights), start=1) if u < end)
         number = 0
-        for part, places in zip(parts, self._direction_draws, strict=True):
-            number = number * g**places + part
+        for part, indices in zip(parts, self._direction_draws, strict=True):
+            number = number * g**indices + part
         direction = [0] * self.levels
-        for place in reversed(range(self.levels)):
-            number, direction[place] = divmod(number, self.report_form.points[place])
+        for index in reversed(range(self.levels)):
+            number, direction[index] = divmod(number, self.report_form.points[index])
         total = 0
-        for place, tau in enumerate(self.digits):
-            direction[place] *= place < level
-            total += sum(map(mul, few_digits(direction[place], g, tau), few_digits(blocks[place], g, tau)))
+        for index, tau in enumerate(self.digits):
+            direction[index] *= index < level
+            total += sum(map(mul, few_digits(direction[index], g, tau), few_digits(blocks[index], g, tau)))
         truth, lie = total % g, max(v - a, 0) // max(b, 1)
         return [level, *direction, truth if v < a else lie + (lie >= truth)]
 
@@ -677,8 +677,9 @@ class OpenDomain(Device):
             f"a report fits every answer that is not held with probability {self.q:.4g}, and so about 1 in "
             f"{self.field} of all possible answers."
         )
+        possible = f"{self.values.described()}, {large_number(self.values.number)} in all{self._other_words()}"
         return (
-            f"Possible answers: {self.values.described()}, {about(self.values.number)} in all{self._other_words()}",
+            f"Possible answers: {possible}",
             f"What happens to an answer: {happens}",
             revealed(self) if self.odds[1] else "What a report reveals: the true hash (epsilon inf).",
             f"How deniable it is: {deniable}",
@@ -762,10 +763,10 @@ def _weights(values: Values) -> tuple[int, ...]:
 
 def _places(field: int, size: int) -> int:
     """Return the number of digits, in base `field`, of whole numbers below `size`."""
-    places = 1
-    while field**places < size:
-        places += 1
-    return places
+    indices = 1
+    while field**indices < size:
+        indices += 1
+    return indices
 
 
 def _best_odds_and_field(values: Values, budget: Budget, field: int | None) -> tuple[tuple[int, int], int]:
@@ -789,13 +790,13 @@ def best_field(a: int, b: int, sizes: Sequence[int]) -> int:
     """
     largest = min(4 * a // b + 4, LARGEST_CHOSEN_FIELD) if b else LARGEST_CHOSEN_FIELD
     fields = primes_up_to(largest)
-    places = np.ones((len(sizes), len(fields)), dtype=np.int64)
+    indices = np.ones((len(sizes), len(fields)), dtype=np.int64)
     bases = fields.astype(np.float64)
     for level, size in enumerate(sizes):
-        while (short := bases ** places[level] < size).any():
-            places[level] += short
-    points = bases**places
-    work: Counts = (points * places).sum(axis=0)
+        while (short := bases ** indices[level] < size).any():
+            indices[level] += short
+    points = bases**indices
+    work: Counts = (points * indices).sum(axis=0)
     scale = max(a, b)
     total = a / scale + (bases - 1) * (b / scale)
     # q (1 - q) / (p - q)^2 with p - q = (a - b) (g - 1) / (g M)

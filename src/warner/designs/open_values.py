@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from warner.documents import Document
 
 
-OTHER = "(other)"  # what stands for all texts that cannot be written
+OTHER = "(other)"  # value for all texts that cannot be written
 NORMALIZATIONS = ("NFKC", "lower", "spaces")
 # The characters of Unicode's property White_Space: what Python and JavaScript take for white space differs.
 WHITE_SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
@@ -76,9 +76,9 @@ class WholeNumbers:
             rest = np.where(outside, 0, array).astype(np.int64)
         else:
             given = values if array is None else array.ravel().tolist()
-            places = [_whole(value, 2**bits) for value in given]
-            kinds = np.array([min(place, 0) for place in places], dtype=np.int64)
-            rest = np.array([max(place, 0) for place in places], dtype=np.int64 if bits < 64 else object)
+            indices = [_checked_number(value, 2**bits) for value in given]
+            kinds = np.array([min(index, 0) for index in indices], dtype=np.int64)
+            rest = np.array([max(index, 0) for index in indices], dtype=np.int64 if bits < 64 else object)
             return Coded(self._blocks(rest), kinds)
         return Coded(self._blocks(rest), np.where(outside, OUTSIDE, 0))
 
@@ -177,13 +177,13 @@ class Texts:
         known: dict[Any, tuple[tuple[int, ...], int]] = {}
         rows = np.zeros((len(given), len(self.steps)), dtype=np.int64)
         status = np.zeros(len(given), dtype=np.int64)
-        for place, value in enumerate(given):
+        for index, value in enumerate(given):
             if not isinstance(value, str):
-                status[place] = MISSING if is_missing(value) else OUTSIDE
+                status[index] = MISSING if is_missing(value) else OUTSIDE
                 continue
             if value not in known:
                 known[value] = self._coded(self.normalized(value))
-            rows[place], status[place] = known[value]
+            rows[index], status[index] = known[value]
         return Coded(rows, status)
 
     def _coded(self, text: str) -> tuple[tuple[int, ...], int]:
@@ -275,15 +275,15 @@ Values: TypeAlias = Texts | WholeNumbers
 def _continuations(symbols: int, step: int, first: int) -> Integers:
     """Return the blocks of symbols followed by ends, in ascending order; `first` replaces the empty block."""
     heads, blocks = np.zeros(1, dtype=np.int64), [np.array([first])]
-    for place in range(step):
+    for index in range(step):
         heads = (heads[:, np.newaxis] * symbols + np.arange(1, symbols)).ravel()
-        blocks.append(heads * symbols ** (step - 1 - place))
+        blocks.append(heads * symbols ** (step - 1 - index))
     result = np.sort(np.concatenate(blocks))
     result.flags.writeable = False
     return result
 
 
-def _whole(value: Any, below: int) -> int:
+def _checked_number(value: Any, below: int) -> int:
     """Return a whole number from 0 to `below` - 1, or `MISSING` or `OUTSIDE`."""
     if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_TOTAL:
         value = int(value)
@@ -303,11 +303,11 @@ def balanced_steps(length: int, step: int) -> tuple[int, ...]:
     ((4, 4, 4), (4, 3, 3))
     """
     levels = -(-length // step)
-    return tuple((length + place) // levels for place in reversed(range(levels)))
+    return tuple((length + index) // levels for index in reversed(range(levels)))
 
 
 def alphabet_of(letters: Any, normalize: tuple[str, ...]) -> str:
-    """Read an alphabet in which a-z names a range; a hyphen at either end stands for itself.
+    """Read an alphabet in which a-z names a range; a hyphen at either end is itself a letter.
 
     >>> alphabet_of("a-e.-", ("NFKC", "lower"))
     'abcde.-'
@@ -316,7 +316,7 @@ def alphabet_of(letters: Any, normalize: tuple[str, ...]) -> str:
         raise TypeError(f'letters must be the characters of the alphabet, such as "a-z", but got {letters!r}')
     alphabet = re.sub("(.)-(.)", _range, letters, flags=re.DOTALL)
     refuse_large(alphabet)
-    if twice := [letter for place, letter in enumerate(alphabet) if letter in alphabet[:place]]:
+    if twice := [letter for index, letter in enumerate(alphabet) if letter in alphabet[:index]]:
         raise ValueError(f"letters must be distinct, but {twice[0]!r} is there twice")
     if len(alphabet) < 2:
         raise ValueError(f"letters must be at least 2 characters, but got {letters!r}")

@@ -65,7 +65,7 @@ def grid(lower: Number, upper: Number, step: Number = 1) -> range | list[str]:
     lower, upper : number
         The ends, taken as they are written; `upper` is `lower` plus a whole number of steps.
     step : number
-        The distance between neighbours, above 0.
+        The distance between neighbors, above 0.
 
     Returns
     -------
@@ -130,11 +130,11 @@ def refuse_unordered(labels: Labels) -> None:
     if isinstance(labels, range) or not is_numeric(labels):
         return
     numbers = numbers_of(labels)
-    for place in range(1, len(numbers)):
-        if numbers[place] <= numbers[place - 1]:
+    for index in range(1, len(numbers)):
+        if numbers[index] <= numbers[index - 1]:
             raise ValueError(
                 "domain must hold numbers in ascending order, but "
-                f"{labels[place]!r} comes after {labels[place - 1]!r}; sort them"
+                f"{labels[index]!r} comes after {labels[index - 1]!r}; sort them"
             )
 
 
@@ -166,16 +166,16 @@ def _nearest(labels: Labels, number: Any) -> Any:
     if is_missing(number):
         return None
     try:
-        return labels[_place(labels, exact("number", number))]
+        return labels[_nearest_index(labels, exact("number", number))]
     except (TypeError, ValueError):  # the message would show a true answer
         raise ValueError("an answer must be a finite number to be rounded to the nearest one of the design") from None
 
 
-def _place(labels: Labels, number: Fraction) -> int:
+def _nearest_index(labels: Labels, number: Fraction) -> int:
     """Count the midpoints between neighbors that are not above the number."""
 
-    def above(place: int) -> bool:
-        return Fraction(labels[place]) + Fraction(labels[place + 1]) > 2 * number
+    def above(index: int) -> bool:
+        return Fraction(labels[index]) + Fraction(labels[index + 1]) > 2 * number
 
     return first_true(above, 0, len(labels) - 1)
 
@@ -189,21 +189,23 @@ def _nearest_in_array(labels: Labels, numbers: np.ndarray[Any, Any]) -> np.ndarr
     if values is None:
         step, last = step_of(labels), len(labels) - 1
         exactly = np.clip((given - float(labels[0])) / float(step or 1) + 0.5, 0, last + 0.5)
-        places: Integers = np.floor(exactly).astype(np.int64)
+        indices: Integers = np.floor(exactly).astype(np.int64)
         doubtful = np.abs(exactly - np.rint(exactly)) <= NEARLY
     else:
         middles = (values[:-1] + values[1:]) / 2
-        places = middles.searchsorted(given, side="right")
-        apart = np.abs(given[..., np.newaxis] - middles[np.clip(places[..., np.newaxis] - [1, 0], 0, middles.size - 1)])
+        indices = middles.searchsorted(given, side="right")
+        apart = np.abs(
+            given[..., np.newaxis] - middles[np.clip(indices[..., np.newaxis] - [1, 0], 0, middles.size - 1)]
+        )
         doubtful = apart.min(axis=-1) <= NEARLY * np.diff(values).min()
-    places = np.clip(places, 0, len(labels) - 1)
+    indices = np.clip(indices, 0, len(labels) - 1)
     for where in zip(*np.nonzero(doubtful & ~missing), strict=True):
-        places[where] = _place(labels, exact("number", numbers[where]))
+        indices[where] = _nearest_index(labels, exact("number", numbers[where]))
     if isinstance(labels[0], str):
-        texts = np.array(labels, dtype=object)[places]
+        texts = np.array(labels, dtype=object)[indices]
         texts[missing] = None
         return np.asarray(texts)
-    whole = np.array(labels, dtype=np.int64)[places]
+    whole = np.array(labels, dtype=np.int64)[indices]
     return np.where(missing, np.nan, whole) if missing.any() else whole
 
 
@@ -394,7 +396,7 @@ class ScoreLaw(Law):
             for rows in self._differences(sets, minus)
         ]
         count, trials, base, gain, exact_, error, least, most = (
-            np.concatenate([part[place] for part in parts], axis=-1) for place in range(8)
+            np.concatenate([part[index] for part in parts], axis=-1) for index in range(8)
         )
         return SamplingModel(count, trials, base, gain, exact_, error, None if minus is not None else (least, most))
 
@@ -409,12 +411,12 @@ class ScoreLaw(Law):
         count, trials = scored.total, np.broadcast_to(n, scored.total.shape).copy()
         base, gain, exact_ = (np.full(count.shape[1], value) for value in (0.0, 1.0, False))
         # Of single answers: the first one, and all but the last one, which mirrors it.
-        places = np.array([0, self.k - 1]) if sizes is None else np.flatnonzero(sizes < self.k)
-        before = np.array([1, self.k - 1]) if sizes is None else sizes[places]
+        indices = np.array([0, self.k - 1]) if sizes is None else np.flatnonzero(sizes < self.k)
+        before = np.array([1, self.k - 1]) if sizes is None else sizes[indices]
         binomial = self._binomial_runs(counts, before) if target == "population" else None
         if binomial is not None:
-            count[:, places], trials[:, places], base[places], gain[places] = binomial
-            exact_[places] = True
+            count[:, indices], trials[:, indices], base[indices], gain[indices] = binomial
+            exact_[indices] = True
             if sizes is None:
                 count[:, -1] = trials[:, -1] - count[:, -1]
                 base[-1] = 1 - base[-1] - gain[-1]
@@ -467,22 +469,22 @@ class ScoreLaw(Law):
         base, gain, trials = np.zeros(len(rows)), np.ones(len(rows)), np.broadcast_to(n, count.shape).copy()
         binomials = [None if apart else self._count_of(row, sets, target) for row in rows]
         exact_ = np.array([known is not None for known in binomials], dtype=bool)
-        for place, found in enumerate(binomials):
+        for index, found in enumerate(binomials):
             if found is None:
                 continue
-            count[:, place] = counts[:, found.reports].sum(axis=-1)
-            base[place], gain[place] = found.base, found.gain
+            count[:, index] = counts[:, found.reports].sum(axis=-1)
+            base[index], gain[index] = found.base, found.gain
             if found.among is not None:
                 asked = counts[:, found.among].sum(axis=-1)
-                middle = found.base + found.gain * rows[place].mean()
-                trials[:, place] = np.where(asked > 0, asked, NOBODY)
-                count[:, place] = np.where(asked > 0, count[:, place], NOBODY * middle)
+                middle = found.base + found.gain * rows[index].mean()
+                trials[:, index] = np.where(asked > 0, asked, NOBODY)
+                count[:, index] = np.where(asked > 0, count[:, index], NOBODY * middle)
         return count, trials, base, gain, exact_, error, least, most
 
     def _count_of(self, membership: Array, sets: Sets | None, target: str) -> BinomialReports | None:
         """Return the binomial count of one set; None if it has none.
 
-        For the realised target this needs memberships of 0 and 1, and a count among all reports. Otherwise the count is
+        For target `realised` this needs memberships of 0 and 1, and a count among all reports. Otherwise the count is
         not a sum of two binomial numbers.
         """
         fuzzy, realised = isinstance(sets, LinearCombination), target != "population"

@@ -35,7 +35,7 @@ from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL, Design, listed_design, revealed
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import ChannelOperator, Estimand, ProbabilityBounds, SamplingModel, memberships, nearer_ends
-from warner.designs.labels import LABELS_LISTED, Labels, canonical, listed
+from warner.designs.labels import LABELS_LISTED, Labels, canonical, listed_labels
 from warner.designs.law import INVERSE_TOLERANCE, Law, LinearEstimator, once_per_design
 from warner.designs.report_forms import LabelForm
 from warner.text import enumerated, percent, quoted
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 JOINT_SEPARATOR = " & "  # between the labels of a joint answer
 MOST_JOINT_ANSWERS = 2**16  # joint answers, and joint reports
-MERGED_TABLE_ROWS = 64  # rows and columns up to which the tables of neighbouring questions are multiplied out
+MERGED_TABLE_ROWS = 64  # rows and columns up to which the tables of neighboring questions are multiplied out
 JOINT_TABLE_CELLS = 2**20  # of the table of all joint answers and reports, up to which it is written out
 
 
@@ -209,7 +209,7 @@ class Product(Design):
 
     def among(self, questions: Sequence[int]) -> Product:
         """Return the design of some of the questions, by position: two at least."""
-        return Product({self.questions[place]: self.designs[place] for place in questions})
+        return Product({self.questions[index]: self.designs[index] for index in questions})
 
     @classmethod
     def examples(cls) -> tuple[Product, ...]:
@@ -261,8 +261,8 @@ class Product(Design):
         )
         return (
             f"{asked}. Each is answered with a randomizing device of its own.",
-            listed("answers", self.domain),
-            *([] if self.law.columns == self.domain else [listed("reports", self.law.columns)]),
+            listed_labels("answers", self.domain),
+            *([] if self.law.columns == self.domain else [listed_labels("reports", self.law.columns)]),
             *happens,
             revealed(self),
             "Who answers all questions spends the sum of their epsilons.",
@@ -282,7 +282,7 @@ class Product(Design):
     @classmethod
     def from_fields(cls, fields: Document) -> Product:
         made = cls(designs_by_question(fields))
-        _ = made.domain, made.law.columns  # joint labels that look alike are refused here
+        _ = made.domain, made.law.columns  # joint labels that look alike raise an error here
         return made
 
 

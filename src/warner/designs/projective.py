@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 class ProjectiveGeometry(PrimeFieldDesign):
     r"""Report a hyperplane of a finite geometry, which holds the true answer more likely than any other.
 
-    A report is one whole number, and stands for a set of answers, about one in `field` of them. It is nearly as precise
+    A report is one whole number, and represents a set of answers, about one in `field` of them. It is nearly as precise
     as any design can be, with reports of few bits, for any number of answers up to millions.
 
     Parameters
@@ -177,7 +177,7 @@ class ProjectiveGeometry(PrimeFieldDesign):
     def _space(self) -> str:
         return f"PG({self.dimension - 1}, {self.field})"
 
-    def _stands_for(self) -> str:
+    def _represents(self) -> str:
         line = "hyperplane" if self.dimension > 3 else "line" if self.dimension == 3 else "point"
         members = "" if self._support_size is None else f" of {counted(self._support_size, 'answer', 'answers')}"
         return f"a set{members}, a {line} of a finite geometry whose points are the answers"

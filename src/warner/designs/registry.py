@@ -26,37 +26,37 @@ Kind = TypeVar("Kind", bound=Device)
 Mechanism = TypeVar("Mechanism", bound=type[Design])
 
 
-def import_object(place: str) -> Any:
+def import_object(path: str) -> Any:
     """Import an object of `warner.designs` by its path, such as ``unary.UnaryEncoding``."""
-    module, _, name = place.rpartition(".")
+    module, _, name = path.rpartition(".")
     return getattr(import_module(f"warner.designs.{module}"), name)
 
 
 class BuiltIn(Mapping[str, type[Kind]]):
     """Classes of this package by the names of their mechanisms, imported on first use."""
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self.places = places
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        self.paths = paths
 
     def __getitem__(self, name: str) -> type[Kind]:
-        kind: type[Kind] = import_object(self.places[name])
+        kind: type[Kind] = import_object(self.paths[name])
         return kind
 
     def __contains__(self, name: object) -> bool:
-        return name in self.places
+        return name in self.paths
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.places)
+        return iter(self.paths)
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.paths)
 
 
 class Registry(Mapping[str, type[Design]]):
     """Class of each mechanism, by its name in files and on the command line."""
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self.built_in: BuiltIn[Design] = BuiltIn(places)
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        self.built_in: BuiltIn[Design] = BuiltIn(paths)
         self._added: dict[str, type[Design]] = {}  # registered, or offered by other packages
         self._searched = False
 
@@ -71,7 +71,7 @@ class Registry(Mapping[str, type[Design]]):
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"mechanism must be the name of {mechanism.__name__}, a text, but got {name!r}")
         before = self._added.get(name)
-        if name in self.built_in or (before is not None and _place(before) != _place(mechanism)):
+        if name in self.built_in or (before is not None and _origin(before) != _origin(mechanism)):
             raise ValueError(f"mechanism must be a name of its own, but there is a {name!r} already; choose another")
         self._added[name] = mechanism  # a cell of a notebook that is run again defines its class again
         return mechanism
@@ -120,5 +120,5 @@ class Registry(Mapping[str, type[Design]]):
         return len(self.built_in) + len(self._added)
 
 
-def _place(mechanism: type[Design]) -> tuple[str, str]:
+def _origin(mechanism: type[Design]) -> tuple[str, str]:
     return mechanism.__module__, mechanism.__qualname__

@@ -29,7 +29,7 @@ class Read(NamedTuple):
 
 
 def all_reports(status: Integers) -> bool:
-    """Return True if every value is a report; a status with stride 0 stands for all of them."""
+    """Return True if every value is a report; a status with stride 0 holds for all of them."""
     return not (status[:1] if status.strides == (0,) else status).any()
 
 
@@ -38,7 +38,7 @@ class LabelForm:
     """Reports that are labels; whole numbers of hashed reports are labels too."""
 
     labels: Labels
-    of_answers: bool = True  # whether these labels are answers, and not numbers that stand for something else
+    of_answers: bool = True  # whether these labels are answers, and not numbers of something else
     width: ClassVar[int] = 8  # bytes of a report in memory
 
     @property
@@ -68,17 +68,17 @@ class LabelForm:
         return CodedForm.remedy
 
     def possible(self, *, text: bool, codes: bool) -> Any:
-        """Return the possible values of a column; a range stands for numbers in digits."""
+        """Return the possible values of a column; a range means numbers in digits."""
         values = range(len(self.labels)) if codes else self.labels
         return [str(value) for value in values] if text and not isinstance(values, range) else values
 
     def read(self, values: Any, *, text: bool = False, codes: bool = False) -> Read:
         """Look values up; with `codes` they are positions, with `text` integers are in digits."""
         given = from_text(values, self.labels, codes=codes) if text else values
-        places = positions(given, self.labels, codes=codes, what="reports").ravel()
-        if places.min(initial=0) >= 0:
-            return Read(places, np.broadcast_to(np.int64(0), places.shape))
-        return Read(places, np.minimum(places, 0))
+        indices = positions(given, self.labels, codes=codes, what="reports").ravel()
+        if indices.min(initial=0) >= 0:
+            return Read(indices, np.broadcast_to(np.int64(0), indices.shape))
+        return Read(indices, np.minimum(indices, 0))
 
     def written(self, reports: Integers, *, like: Dtype | None = None, into: str = "csv") -> Counts:
         """Return the labels of these reports, as an array of the type of `like` if that can hold them."""

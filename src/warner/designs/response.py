@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 class RandomizedResponse(OddsDesign):
     r"""Report the truth with probability p, and each of the K - 1 other answers with probability q.
 
-    A frozen value: the contract between those who collect answers and those who analyse reports. Give exactly
+    A frozen value: the contract between collectors of answers and analysts of reports. Give exactly
     one of the four parametrisations; numbers are taken as written (``truth=0.9`` is 9/10, not the nearest
     binary fraction).
 
@@ -260,9 +260,8 @@ class RandomizedResponse(OddsDesign):
         return revealed(self)
 
     def _deniable(self) -> str:
-        return (
-            f"{100 * self.p:.3g} % of those who report an answer really hold it, and {100 - 100 * self.p:.3g} % do not."
-        )
+        p = 100 * self.p
+        return f"{p:.3g} % of respondents who report an answer really hold it, and {100 - p:.3g} % do not."
 
 
 class ResponseLaw(SymmetricLaw):
@@ -288,8 +287,8 @@ class ResponseLaw(SymmetricLaw):
             ends = truths.cumsum()
             for row, people in zip(reports.reshape(-1, self.k), np.ravel(kept_by).tolist(), strict=True):
                 # The last end may be rounded to just below one.
-                place = np.minimum(ends.searchsorted(rng.random(people), side="right"), held.size - 1)
-                row[held] += np.bincount(place, minlength=held.size)
+                index = np.minimum(ends.searchsorted(rng.random(people), side="right"), held.size - 1)
+                row[held] += np.bincount(index, minlength=held.size)
         return reports
 
     def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:

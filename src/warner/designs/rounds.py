@@ -129,7 +129,7 @@ class Rounds(ABC):
         return f"{self.key}s"
 
     @property
-    def alike(self) -> str:
+    def neighboring_histories(self) -> str:
         """Neighboring relation: the histories whose reports differ by at most epsilon for each key."""
         return f"any other history with the same pattern of equal and different {self.keys_in_words}"
 
@@ -223,7 +223,7 @@ class AnswerRounds(Rounds):
 
     def happens(self) -> str:
         return (
-            "the first time that somebody gives an answer, a permanent response to it is drawn, and kept: with "
+            "the first time that a person gives an answer, a permanent response to it is drawn, and kept: with "
             f"probability {self.first.p:.4g} the answer itself, and each other one with {self.first.q:.4g}. Every "
             f"report then names the permanent response with probability {self.second.p:.4g}, and each other answer "
             f"with {self.second.q:.4g}."
@@ -301,8 +301,8 @@ class HashRounds(Rounds):
     def changes(self) -> str:
         return (
             f"{self.values.changes()} Which answers share a hash value depends on the person's function: a change "
-            "between two of them does not show, so that even histories with the same pattern of answers can be told "
-            "apart. By the function, reports of one person can be told from those of others."
+            "between two of them does not show, so that even histories with the same pattern of answers are "
+            "distinguishable. By the function, reports of one person can be told from those of others."
         )
 
 
@@ -397,7 +397,7 @@ class BitRounds(Rounds):
 
     def happens(self) -> str:
         return (
-            "the first time that somebody gives an answer, a permanent response to it is drawn, and kept: a bit for "
+            "the first time that a person gives an answer, a permanent response to it is drawn, and kept: a bit for "
             f"each answer, which is 1 with probability {self.first.p:.4g} for that answer and with {self.first.q:.4g} "
             f"for each other one. Every report draws each bit again: it is 1 with probability {self.second.p:.4g} "
             f"where the permanent bit is 1, and with {self.second.q:.4g} where it is 0."

@@ -190,10 +190,10 @@ class SquareWave(OrderedDesign):
         inside = drawn < near
         # Where the report is far the first quotient is not used, and where it is near the second.
         shift = (np.minimum(drawn, near - np.uint64(1)) // np.uint64(a)).astype(np.int64)
-        place = ((np.maximum(drawn, near) - near) // np.uint64(max(b, 1))).astype(np.int64)
-        place += (place >= answers) * (2 * w + 1)  # in order, skipping the window
-        np.copyto(place, answers + shift, where=inside)
-        return place
+        index = ((np.maximum(drawn, near) - near) // np.uint64(max(b, 1))).astype(np.int64)
+        index += (index >= answers) * (2 * w + 1)  # in order, skipping the window
+        np.copyto(index, answers + shift, where=inside)
+        return index
 
     def _weights(self) -> Integers:
         (a, b), w = self.odds, self.width
@@ -216,8 +216,8 @@ class SquareWave(OrderedDesign):
         near = (2 * self.width + 1) * a
         surest = 100 * near / (near + (self.k - 2 * self.width - 1) * b)
         return (
-            f"at most {surest:.3g} % of those who make a report hold an answer at most {self.width:,} steps away from "
-            "it."
+            f"at most {surest:.3g} % of respondents who make a report hold an answer at most {self.width:,} steps "
+            "away from it."
         )
 
     @property
@@ -287,14 +287,14 @@ class SquareWaveLaw(ScoreLaw):
     def _scores(self, memberships: Array) -> Array:
         """Score polynomials of the position in closed form, and other memberships by steps."""
         fuzzy = np.asarray(((memberships > 0) & (memberships < 1)).any(axis=1)) & (self.k >= 4)
-        found = {place: self._polynomial(memberships[place]) for place in np.flatnonzero(fuzzy).tolist()}
-        smooth = {place: scores for place, scores in found.items() if scores is not None}
+        found = {index: self._polynomial(memberships[index]) for index in np.flatnonzero(fuzzy).tolist()}
+        smooth = {index: scores for index, scores in found.items() if scores is not None}
         if len(smooth) == len(memberships) == 1:
             return smooth[0][np.newaxis]
         rows = np.empty((len(memberships), len(self.columns)))
-        for place, scores in smooth.items():
-            rows[place] = scores
-        rough = np.array([place not in smooth for place in range(len(memberships))])
+        for index, scores in smooth.items():
+            rows[index] = scores
+        rough = np.array([index not in smooth for index in range(len(memberships))])
         if rough.any():
             rows[rough] = self._stepped(memberships[rough])
         return rows
@@ -386,9 +386,9 @@ def _total(k: int, w: int, a: int, b: int) -> int:
 
 def _centred(size: int) -> Array:
     """Return `size` positions, counted from the middle."""
-    places = np.arange(size, dtype=np.float64)
-    places -= (size - 1) / 2
-    return places
+    indices = np.arange(size, dtype=np.float64)
+    indices -= (size - 1) / 2
+    return indices
 
 
 def _running(x: Array) -> Array:

@@ -184,8 +184,8 @@ class SubsetSelection(OddsDesign, PackedSupport):
 
     def _deniable(self) -> str:
         return (
-            f"an answer in the reported set is really held by {100 * self.p / self.size:.3g} % of those who report the "
-            "set."
+            f"an answer in the reported set is really held by {100 * self.p / self.size:.3g} % of the "
+            "respondents who report the set."
         )
 
 

@@ -1,8 +1,8 @@
 r"""Ancillary counts: what no answer changes in the reports of an open domain, with its exact law.
 
 Level l is drawn with probability :math:`w_l / W`, and every digit of a direction that is sent is uniform on the field,
-whatever people hold. So the number of reports of each level is binomial, and so is, among those that send a block, the
-number whose first (or last) digit of that block lies in a given part of the field.
+whatever the true answers are. So the number of reports of each level is binomial, and so is, among reports with a
+block, the number whose first (or last) digit of that block lies in a given part of the field.
 
 Whole directions of level l are uniform, too, on :math:`M_l` of them, mostly far more than there are reports. Of n
 reports some m have the same one with probability at most :math:`\binom{n}{m} M_l^{1-m}`: each m of them have it with
@@ -75,10 +75,10 @@ class _Space(NamedTuple):
 
 
 @lru_cache(maxsize=SPACES_CACHED)
-def _space(field: int, places: int) -> _Space:
+def _space(field: int, length: int) -> _Space:
     """Return the numbers of the canonical directions of this many digits, and the multiples of each."""
-    size = field**places
-    powers = [field**place for place in reversed(range(places))]
+    size = field**length
+    powers = [field**index for index in reversed(range(length))]
     numbers = np.arange(size, dtype=np.int32)
     leading = np.zeros(size, dtype=np.int32)
     for power in powers:
@@ -96,7 +96,7 @@ def _space(field: int, places: int) -> _Space:
     return _Space(factor, number[canonical], multiples)
 
 
-def hashes_of_all(block: int, field: int, places: int) -> Counts:
+def hashes_of_all(block: int, field: int, length: int) -> Counts:
     """Return the inner product of one block with each direction of this many digits, modulo the field.
 
     >>> hashes_of_all(5, 3, 2)  # (1, 2) with (0, 0), (0, 1), (0, 2), (1, 0) ...
@@ -104,7 +104,7 @@ def hashes_of_all(block: int, field: int, places: int) -> Counts:
     """
     kind = np.min_scalar_type(2 * field)
     hashes = np.zeros(1, dtype=kind)
-    for power in (field**place for place in reversed(range(places))):
+    for power in (field**index for index in reversed(range(length))):
         products = (block // power % field * np.arange(field) % field).astype(kind)
         hashes = _reduced((hashes[:, np.newaxis] + products).ravel(), field)
     return hashes
@@ -148,11 +148,11 @@ class ExtensionCounter:
     def _scaled_rest(self, prefix: Sequence[int]) -> Counts:
         """Return k (s - <d', u>) modulo the field for each report, with the factor k of its direction."""
         rest: Counts = self._values
-        for place, block in enumerate(prefix):
-            known = self._hashed.get(place)
+        for index, block in enumerate(prefix):
+            known = self._hashed.get(index)
             if known is None or known[0] != block:
-                hashes = hashes_of_all(block, self.field, self.places[place]).astype(np.int32)
-                known = self._hashed[place] = block, hashes[self._before[place]]
+                hashes = hashes_of_all(block, self.field, self.places[index]).astype(np.int32)
+                known = self._hashed[index] = block, hashes[self._before[index]]
             rest = rest - known[1]
             rest += self.field * (rest < 0)
         if self._table:
@@ -210,8 +210,8 @@ def support_of_listed(
             if everybody:
                 counts[0, number] = np.count_nonzero(supports)
             else:
-                place = np.zeros(np.count_nonzero(supports), dtype=np.int64) if group is None else group[supports]
-                counts[:, number] = added_up(place, None if amounts is None else amounts[supports], groups)
+                index = np.zeros(np.count_nonzero(supports), dtype=np.int64) if group is None else group[supports]
+                counts[:, number] = added_up(index, None if amounts is None else amounts[supports], groups)
     return counts if group is not None else counts[0]
 
 
@@ -225,21 +225,21 @@ class _Remainders:
         self.field = design.field
         self._kind = np.min_scalar_type(2 * self.field)
         self._halves = [  # of which block, how many digits, and how many come after
-            (place, number, after)
-            for place, tau in enumerate(design.digits[: reports.directions.shape[1]])
+            (index, number, after)
+            for index, tau in enumerate(design.digits[: reports.directions.shape[1]])
             for number, after in ((tau - tau // 2, tau // 2), (tau // 2, 0))
             if number
         ]
         self._directions = [
-            self._part(reports.directions[:, place].astype(np.int64), number, after).astype(np.int32)
-            for place, number, after in self._halves
+            self._part(reports.directions[:, index].astype(np.int64), number, after).astype(np.int32)
+            for index, number, after in self._halves
         ]
         self._parts: list[int] = []  # the halves of the last prefix, and what was left after each
         self._remainders = [reports.values.astype(self._kind)]
 
     def remainders(self, prefix: list[int]) -> Counts:
         """Return the remainders of this prefix; those of its common part with the last prefix are reused."""
-        parts = [self._part(prefix[place], number, after) for place, number, after in self._halves]
+        parts = [self._part(prefix[index], number, after) for index, number, after in self._halves]
         known = 0
         while known < len(self._parts) and parts[known] == self._parts[known]:
             known += 1
@@ -266,15 +266,15 @@ class _Remainders:
 def hashes_of_listed(design: OpenDomain, directions: Counts, prefixes: Integers) -> Integers:
     """Return the hash of each prefix, a row of blocks, under each direction, of shape (prefixes, directions)."""
     total = np.zeros((len(prefixes), len(directions)), dtype=np.int64)
-    for place in range(prefixes.shape[1]):
-        total += _products(prefixes[:, place], directions[:, place], design.field, design.digits[place])
+    for index in range(prefixes.shape[1]):
+        total += _products(prefixes[:, index], directions[:, index], design.field, design.digits[index])
     return np.asarray(total % design.field)
 
 
-def _products(blocks: Integers, directions: Counts, field: int, places: int) -> Integers:
+def _products(blocks: Integers, directions: Counts, field: int, length: int) -> Integers:
     """Return inner products of blocks and directions modulo the field, of shape (blocks, directions)."""
     total = np.zeros((len(blocks), len(directions)), dtype=np.int64)
-    for power in (field**place for place in range(places)):
+    for power in (field**index for index in range(length)):
         total += (blocks // power % field)[:, np.newaxis] * (directions.astype(np.int64) // power % field)
         total %= field
     return total

@@ -28,7 +28,7 @@ MOST_DRAWS = 300  # exact probabilities of more would not fit in the whole numbe
 def warner(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
     """Warner's design: chance decides whether the respondent is asked for the trait, or for its absence.
 
-    A device that nobody else sees points to one of two statements: "I have the trait" with probability p, "I do not
+    A device, unseen by others, points to one of two statements: "I have the trait" with probability p, "I do not
     have it" otherwise. The respondent says only whether the statement is true. So P(yes | trait) = p, and
     P(yes | not) = 1 - p [1]_.
 
@@ -56,7 +56,7 @@ def warner(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Chan
     array([0.3005, 0.6995])
     """
     procedure = (
-        'draw one of two statements, so that nobody else sees which: with probability {p} "I have the trait", with '
+        'draw one of two statements, unseen by others: with probability {p} "I have the trait", with '
         "probability {q} \"I do not have the trait\". Report '{yes}' if the statement is true for you, '{no}' if not."
     )
     return _mirrored_channel("warner", p, answers, reports, procedure)
@@ -399,7 +399,7 @@ def mangat(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Chan
 def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Pair = YES_NO) -> Channel:
     """Kuk's design: draw cards from the pack of the true answer, and report how many are red.
 
-    There are two packs, with a share r1 of red cards for those who have the trait and r2 for those who have not. The
+    There are two packs, with a share r1 of red cards for respondents with the trait and r2 for all others. The
     respondent draws from both, unseen, putting each card back, and reports the number of red ones from the pack of the
     true answer: binomial with ``draws`` and r1 or r2 [1]_. More draws give more precise estimates and reveal more about
     each respondent.
@@ -458,7 +458,7 @@ def direct(*, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
 
     Examples
     --------
-    Of 100 people, 12 tick A, which stands for yes.
+    Of 100 people, 12 tick A, which means yes.
 
     >>> from warner import inv
     >>> inv([12, 88], direct(reports=["A", "B"])).round(4)
@@ -482,17 +482,17 @@ def _mirrored_channel(name: str, p: Number, answers: Pair, reports: Pair, proced
 
 
 def _channel_of_trait(
-    with_trait: Fraction, without: Fraction, given: Document, answers: Pair, reports: Pair, does: str, name: str
+    with_trait: Fraction, without: Fraction, parameters: Document, answers: Pair, reports: Pair, does: str, name: str
 ) -> Channel:
-    _refuse_useless(with_trait, without, given, f"the report {reports[0]}")
+    _refuse_useless(with_trait, without, parameters, f"the report {reports[0]}")
     rows = [[with_trait, 1 - with_trait], [without, 1 - without]]
     return Channel(rows, answers, reports, procedure=does[0].upper() + does[1:], name=name)
 
 
-def _refuse_useless(with_trait: Fraction, without: Fraction, given: Document, what: str) -> None:
-    """Raise an error for reports that reveal nothing, or everything; `given` are the parameters."""
-    names = " and ".join(given)
-    values = ", ".join(f"{name} = {value}" for name, value in given.items())
+def _refuse_useless(with_trait: Fraction, without: Fraction, parameters: Document, what: str) -> None:
+    """Raise an error for reports that reveal nothing, or everything; `parameters` are the parameters."""
+    names = " and ".join(parameters)
+    values = ", ".join(f"{name} = {value}" for name, value in parameters.items())
     if with_trait == without:
         raise ValueError(
             f"{names} must be such that reports carry information, but with {values} {what} has probability {without} "

@@ -34,7 +34,15 @@ from warner.designs.facts import (
     sizes_of,
     summed,
 )
-from warner.designs.labels import Domain, Labels, canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.labels import (
+    Domain,
+    Labels,
+    canonical,
+    first_and_last,
+    labels_from_json,
+    labels_to_json,
+    listed_labels,
+)
 from warner.designs.law import Law, LinearEstimator
 
 if TYPE_CHECKING:
@@ -124,13 +132,13 @@ class SymmetricLaw(Law):
             part = slice(start, start + step)
             support = self.design.supports(reports[part])
             weight = np.ones(len(support), dtype=kind) if amounts is None else amounts[part]
-            place = np.zeros(len(support), dtype=np.int64) if group is None else group[part]
-            np.add.at(n, place, weight)
+            index = np.zeros(len(support), dtype=np.int64) if group is None else group[part]
+            np.add.at(n, index, weight)
             if group is None:
                 counts[0] += weight @ support
             else:
-                order = np.argsort(place, kind="stable")
-                present, first = np.unique(place[order], return_index=True)
+                order = np.argsort(index, kind="stable")
+                present, first = np.unique(index[order], return_index=True)
                 counts[present] += np.add.reduceat(support[order] * weight[order, np.newaxis], first, axis=0)
         return Counted(counts[0], n[0]) if group is None else Counted(counts, n)
 
@@ -466,7 +474,7 @@ class FromOdds(Design):
 
     def sentences(self) -> tuple[str, ...]:
         return (
-            listed("answers", self.domain),
+            listed_labels("answers", self.domain),
             f"What happens to an answer: {self._happens()}",
             self._reveals(),
             f"How deniable it is: among people for whom all answers were equally likely, {self._deniable()}",

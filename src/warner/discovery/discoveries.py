@@ -42,7 +42,7 @@ from warner.inference.binomial import at_least, check_power
 from warner.numerics import bisected_each
 from warner.reports.open_tallies import OpenTally
 from warner.results import Column, Estimates, TableResult, check_level, plain
-from warner.text import about, counted, enumerated, level_text, percent, points, printable, sentence, shortened
+from warner.text import counted, enumerated, large_number, level_text, percent, points, printable, sentence, shortened
 from warner.typesetting import cells, labels, p_value_cells, plain_table
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ class Discovery(TableResult):
         sizes = [len(part.values) for part in self.findings]
         shown = np.flatnonzero(np.concatenate([np.arange(size) < (size if rows is None else rows) for size in sizes]))
         groups = [group for group, size in zip(self.tally.groups or ((),), sizes, strict=True) for _ in range(size)]
-        by = {name: objects(group[place] for group in groups) for place, name in enumerate(self.tally.by)}
+        by = {name: objects(group[index] for group in groups) for index, name in enumerate(self.tally.by)}
         values = objects(value for part in self.findings for value in part.values)
         names = ("other", "support", "share", "low", "high", "p", "adjusted")
         table = {name: np.concatenate([getattr(part, name) for part in self.findings]) for name in names}
@@ -316,9 +316,10 @@ class Discovery(TableResult):
         names = zip(self.tally.group_names(), self.findings, strict=True)
         silent = [printable(name) for name, part in names if not part.values]
         where = f" in {enumerated(silent)}" if self.tally.by else ""
+        possible = large_number(self.tally.design.values.number)
         return [
             *([f"No value rises above the noise{where}"] if silent else []),
-            f"N = {int(np.sum(self.tally.n)):,} reports, {about(self.tally.design.values.number)} possible values",
+            f"N = {int(np.sum(self.tally.n)):,} reports, {possible} possible values",
             self.promise(),
             "Intervals hold given that the value was found",
         ]
@@ -571,9 +572,9 @@ def _of_group(
     people, n = [len(part) for part in reports], len(reports[-1])
     support = np.array([hit.count for hit in result.hits], dtype=np.int64)
     critical = np.array([hit.critical for hit in result.hits], dtype=np.int64)
-    (counts, least), place = np.unique(np.stack([support, critical]), axis=1, return_inverse=True)
+    (counts, least), index = np.unique(np.stack([support, critical]), axis=1, return_inverse=True)
     distinct = selective_intervals(counts, least, n, design.p, design.q, level)
-    limits = SelectedShares(*(part[place] for part in distinct))
+    limits = SelectedShares(*(part[index] for part in distinct))
     p = at_least(support, n, design.q + design.gain * above)
     parts = np.array([hit.part for hit in result.hits], dtype=np.float64)
     other = design.values.other_blocks()

@@ -146,7 +146,7 @@ def fewest_crafted(
 
 def planned_share(design: OpenDomain, n: int, *, level: float = 0.95, power: float = 0.8) -> float:
     """Share that a survey of n people detects with this probability, at the expected sizes of its levels."""
-    sizes = [len(design.values.continuations(place)) for place in range(design.levels)]
+    sizes = [len(design.values.continuations(index)) for index in range(design.levels)]
     tails = tail_probabilities(sizes, level=level)
     people = [max(1, round(n * weight / sum(design.weights))) for weight in design.weights]
     critical = [critical_count(number, design.q, tail) for number, tail in zip(people, tails, strict=True)]
@@ -313,10 +313,10 @@ class _Tested:
             self.easiest = self.easiest if ended else min(self.easiest, critical)
             found = counts >= critical
             self._refuse_flood(int(found.sum()))
-            for place in np.flatnonzero(found).tolist():
-                self._add((*prefix, int(possible[place])), int(counts[place]), critical, share / alpha)
+            for index in np.flatnonzero(found).tolist():
+                self._add((*prefix, int(possible[index])), int(counts[index]), critical, share / alpha)
             missed = _largest(np.where(found, -1, counts), len(counts) - int(found.sum()))
-            self._list([((*prefix, int(possible[place])), int(counts[place])) for place in missed])
+            self._list([((*prefix, int(possible[index])), int(counts[index])) for index in missed])
 
     def expect(self, expected: Integers, budget: float, alpha: float) -> None:
         """Test the values of a list."""
@@ -369,5 +369,5 @@ def _largest(counts: Integers, number: int) -> list[int]:
     least = np.partition(counts, -number)[-number]
     above = np.flatnonzero(counts > least)
     equal = np.flatnonzero(counts == least)[: number - len(above)]
-    places: list[int] = np.sort(np.concatenate([above, equal])).tolist()
-    return places
+    indices: list[int] = np.sort(np.concatenate([above, equal])).tolist()
+    return indices

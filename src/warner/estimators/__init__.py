@@ -75,7 +75,7 @@ from warner.estimators.methods import (
     estimates,
     fitted,
     refuse_silent,
-    undone,
+    unbiased_shares,
 )
 from warner.reports.counts import checked, multinomial
 
@@ -153,7 +153,7 @@ def inv(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Arr
     >>> inv([40, 60], RandomizedResponse(["yes", "no"], truth="3/4"))
     array([0.3, 0.7])
     """
-    return undone(checked(counts, design, n), design)
+    return unbiased_shares(checked(counts, design, n), design)
 
 
 def inv_n(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
@@ -226,5 +226,5 @@ def mle(counts: ArrayLike, design: Design) -> Array:
     if (symmetry := full_symmetry(design.law)) is not None:
         return closed_forms.shares(histograms, symmetry, closed_forms.most_likely)
     flat = histograms.rows()
-    rows = [most_likely([(design, flat.row(place))]).shares for place in range(len(flat.n))]
+    rows = [most_likely([(design, flat.row(index))]).shares for index in range(len(flat.n))]
     return np.array(rows).reshape(*histograms.n.shape, design.k)

@@ -153,16 +153,16 @@ def _choices_among(parts: Sequence[Tally], groups: Integers, rng: np.random.Gene
     people = [np.atleast_1d(part.steady)[groups].astype(np.float64) for part in parts]
     if rng is None:
         facts = [*(part.rows()[0][groups].astype(np.float64) for part in parts), np.stack(people, axis=-1)]
-        _, first, place = np.unique(np.concatenate(facts, axis=-1), axis=0, return_index=True, return_inverse=True)
+        _, first, index = np.unique(np.concatenate(facts, axis=-1), axis=0, return_index=True, return_inverse=True)
     else:
-        first = place = np.arange(len(groups))
+        first = index = np.arange(len(groups))
     step = max(1, SIMULATED_COUNTS_AT_ONCE // (SIMULATED_SURVEYS * max(len(part.design.law.columns) for part in parts)))
     chosen: list[Choice] = []
     for start in range(0, len(first), step):
         some = first[start : start + step]
         histograms = [(part.design, part.histograms(groups[some])) for part in parts]
         chosen += choices_for(histograms, [n[some] for n in people], rng=rng)
-    return (chosen[i] for i in place.tolist())
+    return (chosen[i] for i in index.tolist())
 
 
 def choices_in_words(choices: Sequence[Choice]) -> str:

@@ -94,10 +94,10 @@ def shares(
                 rows[part], sums[part], symmetry, line, cut=cut, exclusive=exclusive
             )
     if flat.whole:
-        for place in np.flatnonzero(doubtful).tolist():
-            row = flat.row(place)
+        for index in np.flatnonzero(doubtful).tolist():
+            row = flat.row(index)
             exact = level_shares(row, symmetry, line, cut=cut, exclusive=exclusive)
-            result[place] = row.distinct.for_each_column(exact)
+            result[index] = row.distinct.for_each_column(exact)
     return result.reshape(histograms.counts.shape)
 
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.arrays import SMALLEST, Array
-from warner.estimators.likelihood import ANSWERS_FACTORIZED, Fit, closed_form, joined, unique_among, unique_maximum
+from warner.estimators.likelihood import (
+    ANSWERS_FACTORIZED,
+    Fit,
+    closed_form,
+    combined_channel,
+    unique_among,
+    unique_maximum,
+)
 from warner.reports.counts import Histograms, multinomial
 
 if TYPE_CHECKING:
@@ -85,7 +92,7 @@ def updated(parts: Channels, prior: Array | None = None, *, iterations: int = 40
         )
     if len(parts) == 1 and symmetry is not None:
         return _symmetric_ibu(histogram, design.law.k, symmetry, prior, iterations, gap)
-    operator, counts, total = joined(parts)
+    operator, counts, total = combined_channel(parts)
     theta = np.full(operator.shape[0], 1 / operator.shape[0]) if prior is None else prior
     n = float(total)
     observed = counts / n

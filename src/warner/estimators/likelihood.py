@@ -11,7 +11,7 @@ distribution has a log-likelihood that exceeds that of :math:`\theta` by more th
 
 nats for the whole sample. So one product with the channel and one with its adjoint bound the distance of any shares
 from the maximum, in likelihood (not in :math:`\theta`: with small epsilon a tiny gap can still hide a visible
-distance). Reports of several designs are one channel with the columns of all of them (`joined`).
+distance). Reports of several designs are one channel with the columns of all of them (`combined_channel`).
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _proof(shares: Array, parts: Channels) -> Certificate:
         growth = _largest_growth(histograms.counts, theta, histograms.n, symmetry)
         unique = unique_among(np.count_nonzero(histograms.counts == 0, axis=-1), symmetry)
         return certified(growth, histograms.n, unique)
-    operator, counts, n = joined(parts)
+    operator, counts, n = combined_channel(parts)
     matrix = operator.matrix() if operator.matrix is not None and design.law.k <= ANSWERS_FACTORIZED else None
     growth, unique = np.empty(len(theta)), np.zeros(len(theta), dtype=bool)
     for group, row in enumerate(theta):
@@ -212,7 +212,7 @@ def certified(growth: Array, n: Counts, unique: Mask) -> Certificate:
     return Certificate(growth - 1, n * np.log(np.maximum(growth, 1)), unique)
 
 
-def joined(parts: Channels) -> tuple[ChannelOperator, Counts, Counts]:
+def combined_channel(parts: Channels) -> tuple[ChannelOperator, Counts, Counts]:
     """Combine the channels of several collections: one operator, all counts, all numbers of reports."""
     blocks = [block for design, histograms in parts for block in histograms.blocks(design.law)]
     operators, amounts = zip(*blocks, strict=True)

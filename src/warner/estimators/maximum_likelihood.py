@@ -72,8 +72,8 @@ from warner.estimators.likelihood import (
     Fit,
     Whole,
     closed_form,
+    combined_channel,
     evidence,
-    joined,
     unique_by_products,
     unique_maximum,
 )
@@ -188,7 +188,7 @@ class Point(NamedTuple):
 class LikelihoodOfShares(Protocol):
     """Reports with a log-likelihood that can be evaluated at any shares."""
 
-    def at(self, shares: Array, *, squares: bool = False) -> Point:
+    def evaluated(self, shares: Array, *, squares: bool = False) -> Point:
         """Evaluate the log-likelihood in one pass through the reports."""
 
 
@@ -203,13 +203,13 @@ class Blocks:
 
     >>> from warner import RandomizedResponse
     >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
-    >>> Blocks([(survey.law.likelihood(), np.array([40, 60]))]).at(np.array([0.5, 0.5])).growth.round(12)
+    >>> Blocks([(survey.law.likelihood(), np.array([40, 60]))]).evaluated(np.array([0.5, 0.5])).growth.round(12)
     array([0.9, 1.1])
     """
 
     blocks: Iterable[tuple[ChannelOperator, Counts]]
 
-    def at(self, shares: Array, *, squares: bool = False) -> Point:
+    def evaluated(self, shares: Array, *, squares: bool = False) -> Point:
         n, value = 0.0, 0.0
         growth, curvature = np.zeros_like(shares), np.zeros_like(shares)
         for operator, amounts in self.blocks:
@@ -286,7 +286,7 @@ class _Ascent:
             return None
         tried = self.shares * self.point.growth / (self.shares @ self.point.growth)
         self.used, self.stale, self.lulls = self.used + 1, STALE_STEPS - 1, self.lulls + (self.tries == 0)
-        return tried, self.likelihood.at(tried, squares=True)
+        return tried, self.likelihood.evaluated(tried, squares=True)
 
     def accept(self, shares: Array, point: Point) -> None:
         """Move to new shares, and update the metric or the length of the next step."""
@@ -321,15 +321,15 @@ def _begun(likelihood: LikelihoodOfShares, start: Array, passes: int) -> tuple[A
 
     Far from the maximum D says little about the way there: the first steps are those of EM.
     """
-    theta, point, used = start, likelihood.at(start, squares=True), 1
+    theta, point, used = start, likelihood.evaluated(start, squares=True), 1
     if point.growth.max() > start.size:  # which is never so at equal shares, whatever the reports
         theta = (start + 1 / start.size) / 2
-        point, used = likelihood.at(theta, squares=True), 2
+        point, used = likelihood.evaluated(theta, squares=True), 2
         if point.value == -math.inf:
             raise ValueError("reports must be possible, but some have a likelihood of zero after every answer")
     while point.growth.max() > EM_GROWTH and used < min(EM_PASSES, passes):
         theta = theta * point.growth / (theta @ point.growth)
-        point, used = likelihood.at(theta, squares=True), used + 1
+        point, used = likelihood.evaluated(theta, squares=True), used + 1
     return theta, point, used
 
 
@@ -356,7 +356,7 @@ def _searched(
     while slope > 0 and part >= SHORTEST_PART and used < passes:
         tried = np.maximum(theta + part * direction, 0)
         tried /= tried.sum()
-        ahead = likelihood.at(tried, squares=squares)
+        ahead = likelihood.evaluated(tried, squares=squares)
         used += 1
         onward = -math.inf
         if ahead.growth.max() <= steepest:
@@ -473,7 +473,7 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
         # Truth is the likelier report, and lies are possible: one price, no channel.
         gains = np.array([float((s.p - s.q) / s.q) for s in symmetries if s is not None])
         return fitted(separable_mle(np.stack([histogram.counts for _, histogram in parts]), gains), parts)
-    operator, counts, total = joined(parts)
+    operator, counts, total = combined_channel(parts)
     n = float(total)
     observed = counts / n
     k, columns = operator.shape

@@ -69,7 +69,7 @@ WHY_NEAREST = {  # why inv_p is the default, by whether there is a likelihood
 }
 
 
-def undone(histograms: Histograms, design: Design) -> Array:
+def unbiased_shares(histograms: Histograms, design: Design) -> Array:
     """Invert the randomization: by the unbiased line, or by least squares."""
     if (symmetry := full_symmetry(design.law)) is not None:
         return closed_forms.shares(
@@ -177,9 +177,9 @@ def _combined(parts: Parts) -> Array:
     ]
     parts = identified or parts
     if len(parts) == 1:
-        return undone(parts[0][1], parts[0][0])
+        return unbiased_shares(parts[0][1], parts[0][0])
     weights = [counts.n[:, np.newaxis] / variance_of_one_report(design) for design, counts in parts]
-    shares = [undone(counts, design) for design, counts in parts]
+    shares = [unbiased_shares(counts, design) for design, counts in parts]
     return np.asarray(sum(s * w for s, w in zip(shares, weights, strict=True)) / sum(weights))
 
 
@@ -466,7 +466,7 @@ def _evidence_of_reports(shares: Array, parts: Parts, *, valid: bool) -> Evidenc
     n = np.sum([histograms.n for _, histograms in parts], axis=0)
     for group, row in enumerate(shares):
         if row.min() >= 0:
-            point = Blocks(Whole([(design, histograms.row(group)) for design, histograms in parts])).at(row)
+            point = Blocks(Whole([(design, histograms.row(group)) for design, histograms in parts])).evaluated(row)
             fits[group], growth[group] = point.n * point.value, point.growth.max()
     unknown = np.zeros(len(shares), dtype=bool)
     return Evidence(fits, certified(growth, n, unknown) if valid else None)

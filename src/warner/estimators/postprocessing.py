@@ -209,7 +209,7 @@ class _Survey(NamedTuple):
     def inverted(self) -> Array:
         """Invert the randomization, with one rounding for each share of whole-number counts."""
         a, b, total = self.symmetry.whole
-        n = _number(self.n)
+        n = _integer_if_whole(self.n)
         return np.array([(total * value - n * b) / ((a - b) * n) for value in self.values.tolist()])
 
     def error_of_none(self) -> float:
@@ -232,10 +232,10 @@ def _by_rule(counts: ArrayLike, design: Design, n: ArrayLike | None, rule: Calla
         )
     flat = histograms.rows()
     shares = np.empty(flat.counts.shape)
-    for place, row in enumerate(flat.counts):
+    for index, row in enumerate(flat.counts):
         values, inverse, repeats = np.unique(row, return_inverse=True, return_counts=True)
-        survey = _Survey(values, repeats, flat.n[place].item(), symmetry, design.law.exclusive)
-        shares[place] = rule(survey)[inverse]
+        survey = _Survey(values, repeats, flat.n[index].item(), symmetry, design.law.exclusive)
+        shares[index] = rule(survey)[inverse]
     return shares.reshape(histograms.counts.shape)
 
 
@@ -246,7 +246,7 @@ def _base_cut(survey: _Survey) -> Array:
 def _norm_cut(survey: _Survey) -> Array:
     """Rescale the largest shares, up to the share with which they reach one; exact for whole-number counts."""
     a, b, total = survey.symmetry.whole
-    n, sign = _number(survey.n), 1 if a > b else -1
+    n, sign = _integer_if_whole(survey.n), 1 if a > b else -1
     falling = range(len(survey.values))[::-sign]  # by share, the largest first: with p < q that is the smallest count
     heights = [sign * (total * survey.values[i].item() - n * b) for i in falling]  # N |a - b| times the share
     sums = list(accumulate(h * survey.repeats[i].item() for h, i in zip(heights, falling, strict=True)))
@@ -260,7 +260,7 @@ def _norm_cut(survey: _Survey) -> Array:
     return result
 
 
-def _number(n: float) -> float:
+def _integer_if_whole(n: float) -> float:
     return int(n) if float(n).is_integer() else n
 
 
@@ -281,7 +281,7 @@ def _power(survey: _Survey) -> Array:
     beside = np.arange(-reach, reach + 1)
     last = max(0, (people - int(low[-1])) // width)  # an estimate beyond everybody is nearest to everybody
     means = np.empty(len(estimates))
-    for place, estimate in enumerate(estimates * survey.n):
+    for index, estimate in enumerate(estimates * survey.n):
         near = low[-1] + width * (np.clip((estimate - low[-1]) // width, 0, last) + beside)
         starts = np.concatenate([low[:-1], near[(near >= low[-1]) & (near <= people)].astype(np.int64)])
         ends = np.minimum(np.concatenate([low[1:], starts[len(low) - 1 :] + width]), people + 1)
@@ -289,7 +289,7 @@ def _power(survey: _Survey) -> Array:
         centre = np.clip(moment / np.maximum(mass, SMALLEST), starts, ends - 1)  # in the cell also where mass is nil
         logs = np.log(np.maximum(mass, SMALLEST)) - ((centre - estimate) / error) ** 2 / 2
         weights = np.exp(logs - logs.max())
-        means[place] = weights @ centre / weights.sum()
+        means[index] = weights @ centre / weights.sum()
     return means / survey.n
 
 

@@ -119,10 +119,10 @@ class Gammas(NamedTuple):
         with np.errstate(divide="ignore"):
             nats = shape * (ratio - 1 - np.log(ratio))
         # Chernoff: where these are many, the mass below, or that above, is less than exp(-nats).
-        law, place = np.nonzero(nats < np.where(ratio < 1, UNDERFLOW_NATS, CERTAIN_NATS))
-        shape, x = shape[law, 0], (shape * ratio)[law, place]
-        mass[finite[law], place] = gammainc(shape, x)
-        first[finite[law], place] = self.mean[finite[law]] * gammainc(shape + 1, x)
+        law, index = np.nonzero(nats < np.where(ratio < 1, UNDERFLOW_NATS, CERTAIN_NATS))
+        shape, x = shape[law, 0], (shape * ratio)[law, index]
+        mass[finite[law], index] = gammainc(shape, x)
+        first[finite[law], index] = self.mean[finite[law]] * gammainc(shape + 1, x)
         return mass, first
 
     @property
@@ -221,12 +221,12 @@ class Dictionary(NamedTuple):
     variance: Array
     sum_to_one: Array
 
-    def on(self, nodes: Array) -> Array:
+    def weights_at(self, nodes: Array) -> Array:
         """Weights of every prior at rows of nodes, (rows, nodes, priors)."""
         if len(nodes) > 1:
             rows, row = np.unique(nodes, axis=0, return_inverse=True)
             if len(rows) < len(nodes):
-                return np.asarray(self.on(rows)[row])
+                return np.asarray(self.weights_at(rows)[row])
         theta, which = np.unique(nodes, return_inverse=True)
         mass, first = (table.T.copy()[which.reshape(nodes.shape)] for table in self.cumulated(theta))
         weights = _hats(mass, first, nodes[..., np.newaxis])

@@ -405,11 +405,11 @@ class Problem(NamedTuple):
 
     def grouped(self) -> Problem:
         """Merge neighboring counts of one histogram at their mean, so that there are not too many."""
-        (values,), (repeats,), (places,) = self.values, self.repeats, self.scale(self.values / self.n)
+        (values,), (repeats,), (indices,) = self.values, self.repeats, self.scale(self.values / self.n)
         width = FINEST_GROUP
-        group = np.arange(places.size)
+        group = np.arange(indices.size)
         while group[-1] >= MOST_DISTINCT_COUNTS:
-            cells = np.floor(places / width)
+            cells = np.floor(indices / width)
             cells[0], cells[-1] = -1, np.inf  # the ends stay alone, so that all others lie between
             group = np.cumsum(np.append(False, np.diff(cells) > 0))
             width *= 1.5
@@ -456,20 +456,20 @@ def nodes_for(problem: Problem) -> tuple[Array, Mask]:
     fine = _near(counts, start, np.minimum(FINE_NODES_UP_TO, span), coarse)
     while True:
         far = _near(counts, np.full_like(span, FINE_NODES_UP_TO), span, coarse)
-        places = np.sort(np.minimum(np.concatenate([start, fine, far, span], axis=-1), span))
-        new = np.diff(places, prepend=-1) > 0
+        indices = np.sort(np.minimum(np.concatenate([start, fine, far, span], axis=-1), span))
+        new = np.diff(indices, prepend=-1) > 0
         crowded = (new.sum(axis=-1, keepdims=True) > MOST_NODES) & (coarse < COARSEST_SPACING)
         if not crowded.any():
             break
         coarse = np.where(crowded, 1.25 * coarse, coarse)
-    places = np.where(new, places, span)[_kept_first(new)]
-    gap = np.diff(places) > 2.2 * coarse
-    fences = (np.where(gap, edge, span) for edge in (places[:, :-1] + coarse / 2, places[:, 1:] - coarse / 2))
-    every = np.concatenate([places, *fences], axis=-1)
+    indices = np.where(new, indices, span)[_kept_first(new)]
+    gap = np.diff(indices) > 2.2 * coarse
+    fences = (np.where(gap, edge, span) for edge in (indices[:, :-1] + coarse / 2, indices[:, 1:] - coarse / 2))
+    every = np.concatenate([indices, *fences], axis=-1)
     theta = (np.sin((zero + sign * every) / (2 * np.sqrt(problem.n))) ** 2 - problem.q) / problem.gain
     theta[every == 0], theta[every == span] = 0.0, 1.0
     theta = np.concatenate([np.clip(theta, 0, 1), np.full_like(span, 1 / problem.k)], axis=-1)
-    real = np.concatenate([places >= 0, ~gap, ~gap, span >= 0], axis=-1)
+    real = np.concatenate([indices >= 0, ~gap, ~gap, span >= 0], axis=-1)
     order = _each_row(np.lexsort((~real, theta), axis=-1))
     theta, real = theta[order], real[order]
     new = np.diff(theta, prepend=-1) > 1e-15 * theta
@@ -492,9 +492,9 @@ def _near(counts: Array, low: Array, high: Array, step: Array) -> Array:
     width = np.ceil(NODE_RANGE / step)[..., np.newaxis]
     around = np.arange(-width.max(), width.max() + 1)
     multiples = np.rint((counts - low) / step)[..., np.newaxis] + around
-    places = low[..., np.newaxis] + step[..., np.newaxis] * multiples
-    good = within[..., np.newaxis] & (np.abs(around) <= width) & (multiples >= 0) & (places < high[..., np.newaxis])
-    return np.where(good, places, np.inf).reshape(len(counts), -1)
+    indices = low[..., np.newaxis] + step[..., np.newaxis] * multiples
+    good = within[..., np.newaxis] & (np.abs(around) <= width) & (multiples >= 0) & (indices < high[..., np.newaxis])
+    return np.where(good, indices, np.inf).reshape(len(counts), -1)
 
 
 class _OnNodes(NamedTuple):
@@ -519,7 +519,7 @@ def averaged_posterior(problem: Problem, nodes: Array, real: Mask, priors: Dicti
     then sum to one. Under it the share is the node i with probability :math:`w_{ij} L_{id} / f_{dj}`. That one answer
     holds everything is one case more, of weight :math:`\pi_0`. Of shape (histograms, nodes, counts).
     """
-    weights, logs = priors.on(nodes), _log_likelihood(problem, nodes, real)
+    weights, logs = priors.weights_at(nodes), _log_likelihood(problem, nodes, real)
     likelihood = np.exp(logs)
     there = _OnNodes(nodes, weights, logs, likelihood, likelihood.mT @ weights)
     evidence = _given_the_sum(_log_beliefs(problem, priors), there, problem.repeats, priors)
@@ -680,7 +680,7 @@ def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array, furthes
     root, near, far = np.zeros_like(sign), np.zeros_like(sign), np.full_like(sign, np.inf)
     strays = np.zeros(sign.shape, dtype=bool)
 
-    def at(g: Integers | slice, root: Array) -> Array:
+    def tilted_posterior(g: Integers | slice, root: Array) -> Array:
         tilt = posterior[g] - (sign[g] * root)[:, np.newaxis, np.newaxis] * phi[g][..., np.newaxis]
         tilt = np.exp(tilt - tilt.max(axis=-2, keepdims=True))
         return np.asarray(tilt / tilt.sum(axis=-2, keepdims=True))
@@ -698,7 +698,7 @@ def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array, furthes
         outwards = np.minimum(newton, 5 * np.maximum(near[g], 1 / (phi[g, -1] - phi[g, 0])))
         halfway = (near[g] + far[g]) / 2
         root[g] = np.where(far[g] == np.inf, outwards, np.where(good, newton, halfway))
-        y[g] = at(g, root[g])
+        y[g] = tilted_posterior(g, root[g])
         mean[g] = (amounts[g] * y[g]).sum(axis=-2)
         excess[g] = np.vecdot(repeats[g], mean[g]) - 1
         strays[g] = ((np.abs(mean[g] - before[g]) - 1e-12) / furthest > deviation[g]).any(axis=-1)
@@ -706,7 +706,7 @@ def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array, furthes
         far[g], near[g] = np.where(beyond, root, far)[g], np.where(beyond, near, root)[g]
     if strays.any():
         g = np.flatnonzero(strays)
-        y[g] = at(g, near[g])
+        y[g] = tilted_posterior(g, near[g])
     return y
 
 

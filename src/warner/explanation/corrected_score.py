@@ -213,12 +213,13 @@ def _robust(people: Outcomes, score: CorrectedScore, terms: OutcomeTerms, invers
     weight = (posterior * rows.weight[:, np.newaxis]).T * terms.curvature
     information = information_by_cluster(copied, people.copies.reshape(k * n, width), weight.ravel())
     scores, deviations = (
-        score.scores(residuals) / rows.weight[:, np.newaxis] for residuals in (terms.score, _about(people, terms.score))
+        score.scores(residuals) / rows.weight[:, np.newaxis]
+        for residuals in (terms.score, _within_clusters(people, terms.score))
     )
     return cluster_robust(rows, clusters, scores, information, inverse, deviations=deviations)
 
 
-def _about(people: Outcomes, residuals: Array) -> Array:
+def _within_clusters(people: Outcomes, residuals: Array) -> Array:
     """Subtract from the residuals of all copies, (k, n), the debiased mean of their cluster."""
     rows = people.rows
     if rows.sampling.cluster is None:

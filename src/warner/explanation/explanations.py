@@ -170,7 +170,7 @@ def individuals(
     values_by_name = {name: part.values[used] for name, part in known.items()}
     for name, values in values_by_name.items():
         refuse_infinite(name, values)
-    together = reduce(_together, [_answers(part, used, weight) for part in reported])
+    together = reduce(_joint_answers, [_answers(part, used, weight) for part in reported])
     sampling = _sampling(values_by_name, clusters, strata, weighted=weighted)
     rows = replace(_rows(together.likelihood, weight[used]), sampling=sampling)
     orders = {name: part.order for name, part in known.items()}
@@ -204,7 +204,7 @@ def _rows(likelihood: Array, weight: Array) -> Observations:
     return Observations(one[:, np.newaxis], likelihood, weight, weight**2, one, (), none, none, ())
 
 
-def _together(first: Answers, second: Answers) -> Answers:
+def _joint_answers(first: Answers, second: Answers) -> Answers:
     """Combine the answers to two questions with independent devices: products over all pairs of answers."""
 
     def product(one: Array, other: Array) -> Array:
@@ -223,11 +223,11 @@ DEPENDENT_SHARE_COLUMN = 1e-8  # part of a column that the columns before it mus
 
 
 def expanded_design(
-    given: Formula | TermList, people: Individuals, variables: Sequence[str], questions: Sequence[RandomizedQuestion]
+    formula: Formula | TermList, people: Individuals, variables: Sequence[str], questions: Sequence[RandomizedQuestion]
 ) -> tuple[Terms, Array]:
     """Terms of a model, and their columns for each combination of answers, of shape (k, n, columns)."""
     stacked = _stacked(people, variables, questions)
-    terms = _terms(given, stacked, people, questions)
+    terms = _terms(formula, stacked, people, questions)
     copies = np.ascontiguousarray(terms.evaluate(stacked).reshape(-1, people.n, len(terms.names)))
     flat = copies.reshape(-1, len(terms.names))
     rows = people.rows
@@ -249,7 +249,7 @@ def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[
 
 
 def _terms(
-    given: Formula | TermList, stacked: Covariates, people: Individuals, questions: Sequence[RandomizedQuestion]
+    formula: Formula | TermList, stacked: Covariates, people: Individuals, questions: Sequence[RandomizedQuestion]
 ) -> Terms:
     """Evaluate the terms, with the last answer of each question as the reference; numbers enter as they are."""
     orders = dict(people.orders)
@@ -259,7 +259,7 @@ def _terms(
     # What a formula remembers of all people, such as their average, is that of one copy.
     copies = int(np.prod([question.k for question in questions]))
     once: Integers = np.repeat([1, *[0] * (copies - 1)], people.n)
-    return given.terms(stacked, once, orders)
+    return formula.terms(stacked, once, orders)
 
 
 def coefficient_names(names: Sequence[str], questions: Sequence[RandomizedQuestion]) -> tuple[str, ...]:

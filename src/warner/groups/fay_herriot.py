@@ -376,12 +376,12 @@ class Collection(NamedTuple):
 def direct_estimates(tally: Collected, sets: Sets | None = None) -> list[DirectEstimates]:
     """Compute the direct estimates of the shares of all answers, or of some sets of answers, one for each set."""
     collections = [_collections(part, sets) for part in tally.parts]
-    return [_joined(list(parts)) for parts in zip(*collections, strict=True)]
+    return [_precision_weighted(list(parts)) for parts in zip(*collections, strict=True)]
 
 
 def direct_sum(tally: Collected, sets: Sets) -> DirectEstimates:
     """Compute the direct estimates of the share of one set, with the pooled variance within groups."""
-    return _joined([_collections(part, sets)[0].within_groups() for part in tally.parts])
+    return _precision_weighted([_collections(part, sets)[0].within_groups() for part in tally.parts])
 
 
 def _collections(part: Tally, sets: Sets | None) -> list[Collection]:
@@ -398,7 +398,7 @@ def _collections(part: Tally, sets: Sets | None) -> list[Collection]:
         constant = np.where(exact, constant, _variance_of_one_report(part, sets))
     slope, curvature = np.where(exact, (1 - 2 * base) / gain, 0.0), np.where(exact, 1.0, 0.0)
     share, trials = readout.share(), np.broadcast_to(readout.trials, readout.count.shape)
-    parts = (_column(array, answered) for array in (share, trials, constant, slope, curvature))
+    parts = (_column_getter(array, answered) for array in (share, trials, constant, slope, curvature))
     share_of, n_of, base_of, slope_of, curvature_of = parts
     return [
         _what_reports_tell(share_of(k), n_of(k), base_of(k), slope_of(k), curvature_of(k), answered)
@@ -416,7 +416,7 @@ def _what_reports_tell(
     return Collection(np.where(informative, share, 0.0), n, base, slope, curvature, informative)
 
 
-def _column(array: Counts, answered: Mask) -> Callable[[int], Array]:
+def _column_getter(array: Counts, answered: Mask) -> Callable[[int], Array]:
     """Return a function that extracts a column of an array that broadcasts to (groups with reports, sets)."""
     whole, once = array.shape[0] > 1 or answered.sum() == 1, (array.shape[1] == 1 or not array.strides[1])
 
@@ -441,7 +441,7 @@ def _variance_of_one_report(part: Tally, sets: Sets | None) -> Array:
     return np.broadcast_to(np.asarray(readout.error) ** 2 * total, (1, readout.share().shape[1]))
 
 
-def _joined(parts: list[Collection]) -> DirectEstimates:
+def _precision_weighted(parts: list[Collection]) -> DirectEstimates:
     """Combine the collections of each group by their precisions at the overall share."""
     if len(parts) == 1:
         share, n, base, slope, curvature, informative, between = parts[0]

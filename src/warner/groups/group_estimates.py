@@ -55,10 +55,10 @@ from warner.groups.random_walk import (
     Series,
     axis_of_values,
     group_covariates,
-    has_place,
+    has_position,
     no_covariates,
     ordered_series,
-    without_place,
+    without_position,
 )
 from warner.inference.answer_tables import FIRST_ROWS, ROWS_OF_ALL_GROUPS, answers_shown, collected, groups_counted
 from warner.inference.comparisons import remainder, unmirrored
@@ -426,7 +426,7 @@ class GroupEstimates(TableResult):
         level : float
             Of the ranges.
         """
-        index = self.place_of(answer)
+        index = self.index_of(answer)
         groups = len(self.tally.groups)
         if not isinstance(count, int | np.integer) or not 1 <= count <= groups:
             raise ValueError(f"count must be a whole number from 1 to {groups:,}, the number of groups, got {count!r}")
@@ -435,7 +435,7 @@ class GroupEstimates(TableResult):
         found = expected_ranks(self.shares[:, index], self.errors[:, index], int(count), level, seed)
         return GroupRanks(self.tally, self.tally.domain[index], *found, int(count), level)
 
-    def place_of(self, answer: Label | None) -> int:
+    def index_of(self, answer: Label | None) -> int:
         """Return the position of an answer in the domain; of two answers the first by default."""
         if answer is not None:
             return positions_of([answer], self.tally.domain)[0]
@@ -451,7 +451,7 @@ class GroupEstimates(TableResult):
     @cached_property
     def _doubts(self) -> list[str]:
         warnings = [
-            *filter(None, (*(part.left_out() for part in self.tally.parts), without_place(self.tally, self.along)))
+            *filter(None, (*(part.left_out() for part in self.tally.parts), without_position(self.tally, self.along)))
         ]
         if self.tally.answered.sum() < 2:
             return [*warnings, "there is one group with reports, and nothing to pool: its share is its own"]
@@ -466,7 +466,7 @@ class GroupEstimates(TableResult):
                 "shares go with the size of groups, so that small groups are drawn to large ones that are unlike them; "
                 "put the logarithm of the size among the covariates"
             )
-        if np.isnan(self.shares[has_place(self.tally, self.along)]).any():
+        if np.isnan(self.shares[has_position(self.tally, self.along)]).any():
             warnings.append("some shares cannot be estimated: no group has reports that depend on them")
         return warnings
 
@@ -586,7 +586,7 @@ class GroupEstimates(TableResult):
             return self.mean(level=level, kind=kind).plot(along=self.along, title=title, ax=ax)
         from warner.output.group_plots import plot_groups
 
-        return plot_groups(self, self.place_of(answer), sort=sort, level=level, kind=kind, title=title, ax=ax)
+        return plot_groups(self, self.index_of(answer), sort=sort, level=level, kind=kind, title=title, ax=ax)
 
     def save_plot(self, path: str | os.PathLike[str], answer: Label | None = None, **options: Any) -> None:
         """Draw to a PNG, SVG or PDF file, whole or not at all; options as for `plot`."""
@@ -597,7 +597,7 @@ class GroupEstimates(TableResult):
             return
         from warner.output.group_plots import save_groups
 
-        save_groups(self, path, self.place_of(answer), **options)
+        save_groups(self, path, self.index_of(answer), **options)
 
     def save_page(
         self,

@@ -125,13 +125,13 @@ def from_the_others(direct: DirectEstimates, covariates: Array) -> Prior:
     return Prior(mean, spread)
 
 
-def _left_out(direct: DirectEstimates, covariates: Array, at: float, largest: float) -> Prior:
+def _left_out(direct: DirectEstimates, covariates: Array, share: float, largest: float) -> Prior:
     """Leave out each group in turn; variances are taken at one share, and spreads go up to the largest."""
     spreads = largest * np.linspace(0, 1, SPREADS) ** 2
     cells = np.gradient(spreads)
     likelihood, means = np.empty((2, SPREADS, direct.share.size))
     for index, spread in enumerate(spreads):
-        fit = fits(direct, covariates, np.array([spread]), at, steps=1)
+        fit = fits(direct, covariates, np.array([spread]), share, steps=1)
         total = np.where(direct.informative, fit.sampling_variance[0] + spread**2, 1.0)
         weight = direct.informative / total
         remaining = np.maximum(1 - weight * fit.variance_of_mean[0], 1e-12)
@@ -163,14 +163,14 @@ def _limits(counts: Binomial, prior: Prior, alpha: float) -> tuple[Array, Array]
     accepted = np.stack([_accepts(counts, prior, alpha, share) for share in shares])
     first, last = accepted.argmax(axis=0), len(shares) - 1 - accepted[::-1].argmax(axis=0)
 
-    def at(index: Integers) -> Array:
+    def share_at(index: Integers) -> Array:
         return np.asarray(shares[np.clip(index, 0, len(shares) - 1), np.arange(shares.shape[1])])
 
     def inside(share: Array) -> Mask:
         return _accepts(counts, prior, alpha, share)
 
-    low, _ = bisected_each(inside, at(first - 1), at(first), FAB_HALVINGS)
-    _, high = bisected_each(lambda share: ~inside(share), at(last), at(last + 1), FAB_HALVINGS)
+    low, _ = bisected_each(inside, share_at(first - 1), share_at(first), FAB_HALVINGS)
+    _, high = bisected_each(lambda share: ~inside(share), share_at(last), share_at(last + 1), FAB_HALVINGS)
     return np.where(first == 0, 0.0, low), np.where(last == len(shares) - 1, 1.0, high)
 
 

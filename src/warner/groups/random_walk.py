@@ -265,7 +265,7 @@ def axis_of_values(values: Sequence[object]) -> Axis | None:
     known = list(dict.fromkeys(value for value in values if value is not None))
     if not known or any(isinstance(value, bool) for value in known):
         return None
-    for reads, dates in ((_number, False), (_day, True)):
+    for reads, dates in ((_as_number, False), (_day, True)):
         found = [reads(value) for value in known]
         if None not in found and len(set(found)) == len(found):
             indices = dict(zip(known, found, strict=True))
@@ -274,20 +274,20 @@ def axis_of_values(values: Sequence[object]) -> Axis | None:
     return None
 
 
-def has_place(tally: Collected, along: str | None) -> Mask:
+def has_position(tally: Collected, along: str | None) -> Mask:
     """Return which groups have a value of the column `along`; all without an order."""
     if along is None:
         return np.ones(len(tally.groups), dtype=bool)
     return np.array([group[tally.by.index(along)] is not None for group in tally.groups])
 
 
-def without_place(tally: Collected, along: str | None) -> str:
+def without_position(tally: Collected, along: str | None) -> str:
     """Return a warning if some groups have no value of the column `along`."""
-    all_placed = has_place(tally, along).all()
-    return "" if all_placed else f"groups without a value of {along!r} have no place along it, and no share here"
+    complete = has_position(tally, along).all()
+    return "" if complete else f"groups without a value of {along!r} have no place along it, and no share here"
 
 
-def _number(value: object) -> float | None:
+def _as_number(value: object) -> float | None:
     if isinstance(value, int | float):
         return float(value) if np.isfinite(value) else None
     return float(value) if isinstance(value, str) and NUMBER_AS_TEXT.fullmatch(value.strip()) else None
@@ -343,10 +343,10 @@ def group_covariates(tally: Collected, on: Any) -> Covariates:
     names = tuple(name for name in columns if name not in tally.by)
     if not names:
         raise ValueError(f"on must have a column of numbers besides {enumerated([repr(name) for name in tally.by])}")
-    rows = list(zip(*(_plain(columns[name]) for name in tally.by), strict=True))
+    rows = list(zip(*(_group_values(columns[name]) for name in tally.by), strict=True))
     _refuse_repeated(rows)
     found, others = _matched(tally.groups, rows)
-    numbers = np.column_stack([_numbers(name, columns[name]) for name in names])
+    numbers = np.column_stack([_finite_column(name, columns[name]) for name in names])
     complete = _with_groups(tally, [rows[index] for index in others])
     of_group = dict(zip(tally.groups, found, strict=True)) | {rows[index]: index for index in others}
     values = numbers[[of_group[group] for group in complete.groups]]
@@ -379,14 +379,14 @@ def _columns(on: Any) -> dict[str, Any]:
     return {name: whole[name] for name in whole.columns}
 
 
-def _plain(values: Any) -> list[Any]:
+def _group_values(values: Any) -> list[Any]:
     """Convert values that name groups to Python: whole numbers to int, missing values to None."""
     listed = values.to_list() if hasattr(values, "to_list") else np.asarray(values, dtype=object).tolist()
     plain = (value.item() if isinstance(value, np.generic) else value for value in listed)
-    return [None if value != value else _whole(value) for value in plain]  # NaN differs from itself
+    return [None if value != value else _as_integer(value) for value in plain]  # NaN differs from itself
 
 
-def _whole(value: Any) -> Any:
+def _as_integer(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -400,7 +400,7 @@ def _matched(groups: tuple[Group, ...], rows: list[Group]) -> tuple[list[int], l
     """Find the row of each group, and the other rows: by values, otherwise by text, such as 1 and "1"."""
     indices = {row: index for index, row in enumerate(rows)}
     written = {tuple(map(str, row)): index for index, row in enumerate(rows)}
-    found = [indices.get(group, written.get(tuple(str(_whole(value)) for value in group), -1)) for group in groups]
+    found = [indices.get(group, written.get(tuple(str(_as_integer(value)) for value in group), -1)) for group in groups]
     absent = [group_name(group) for group, index in zip(groups, found, strict=True) if index < 0]
     if absent:
         raise ValueError(
@@ -409,7 +409,7 @@ def _matched(groups: tuple[Group, ...], rows: list[Group]) -> tuple[list[int], l
     return found, sorted(set(range(len(rows))) - set(found))
 
 
-def _numbers(name: str, values: Any) -> Array:
+def _finite_column(name: str, values: Any) -> Array:
     read = column(name, values)
     if kind(read.values) == "text":
         raise ValueError(f"on must hold numbers, but column {name!r} holds texts; make a column of 0 and 1 for each")

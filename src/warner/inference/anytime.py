@@ -129,8 +129,8 @@ def _departure(a: Array, b: Array, radius: Array) -> Array:
     """Solve for the increase d of a in a + b expected reports at which the divergence equals the radius.
 
     With L(u) = u - ln(1 + u) the divergence is a L(d/a) + b L(-d/b), convex in d: Newton's method descends to the root
-    from any larger d. Such are Pinsker's sqrt(radius n / 2), and what leaves out that more than a are expected; the
-    latter is the root itself for a = 0.
+    from any larger d. Such are Pinsker's sqrt(radius n / 2), and what leaves out that more than a are expected,
+    which is the root itself for a = 0.
     """
     n = a + b
     some = np.where(a > 0, a, 1.0)

@@ -39,7 +39,7 @@ from warner.inference.differences import (
     domains_compared,
     exact_difference,
     groups_in_one_cluster,
-    joined,
+    joined_interval,
     joined_test,
     ratio_limits,
 )
@@ -399,7 +399,7 @@ def _of_estimates(tally: Collected, index: int, rows: list[int], confidence: Con
     samples = [Sample(Sampled(*(part[0] for part in one.sampled()))) for one in joints(tally.parts, rows, [[index]])]
     middle, exact = float(one[0] - two[0]), False
     if target == "population":
-        low, high = joined(samples, 2 * tail)
+        low, high = joined_interval(samples, 2 * tail)
     elif unknown1 or unknown2 or not all(group.noisy(tail) for group in groups):
         low, high, exact = low1 - high2, high1 - low2, wider.exact
     else:

@@ -425,7 +425,7 @@ class Sample(NamedTuple):
         return low, high
 
 
-def joined(samples: list[Sample], alpha: float) -> tuple[float, float]:
+def joined_interval(samples: list[Sample], alpha: float) -> tuple[float, float]:
     """Interval of the difference at the level 1 - alpha; its ends may lie beyond -1 and 1."""
     (low1, high1), (low2, high2) = (sample.interval(alpha / 2) for sample in samples)
     one, two = (sample.unbiased for sample in samples)
@@ -437,7 +437,7 @@ def joined_test(samples: list[Sample]) -> float:
     first_is_larger = samples[0].unbiased > samples[1].unbiased
 
     def beyond_zero(quantile: float) -> float:
-        low, high = joined(samples, 2 * float(ndtr(-quantile)))
+        low, high = joined_interval(samples, 2 * float(ndtr(-quantile)))
         return -low if first_is_larger else high
 
     farthest = -float(ndtri(SMALLEST_ALPHA / 2))

@@ -57,7 +57,7 @@ from warner.inference.binomial import (
     share_limits,
     standard_error,
 )
-from warner.inference.normal import Joint, Sampled, beside, joints, never_empty, normal_limits, pooled_limits
+from warner.inference.normal import Joint, Sampled, concatenated_sets, joints, never_empty, normal_limits, pooled_limits
 from warner.reports.design_based import refuse_realised
 from warner.reports.linearization import fewer_people
 from warner.reports.tallies import Collected, Tally, holds_every_answer
@@ -547,7 +547,7 @@ def _of_groups(
         if target == "realised":
             rows.update((group, _realised(one, tail)) for group, one in zip(batch, together, strict=True))
             continue
-        *ends, methods = _combined(beside(together), tail)
+        *ends, methods = _combined(concatenated_sets(together), tail)
         for group, low, high, error in zip(batch, *(np.split(end, len(batch)) for end in ends), strict=True):
             rows[group] = Limits(low, high, error, methods)
     return [rows[group] for group in groups]

@@ -622,7 +622,7 @@ def quantile(
     value = low.copy()
     for group in np.flatnonzero(tally.answered).tolist():
         first, last = quantile_places(ends.low[group], ends.high[group], tau)
-        index = place_of(np.atleast_2d(shares)[group], x, points, tau)
+        index = quantile_index(np.atleast_2d(shares)[group], x, points, tau)
         low[group], high[group], value[group] = points[first], points[last], points[min(max(index, first), last)]
     spanned = points.searchsorted(high) - points.searchsorted(low)
     wide = ((spanned >= WIDE_STEPS) & (high - low > WIDE_PART * np.ptp(points))).any()
@@ -703,7 +703,7 @@ def quantile_places(low: Array, high: Array, tau: float) -> tuple[int, int]:
     return first, min(last, low.size - 1)
 
 
-def place_of(shares: Array, x: Array, points: Array, tau: float) -> int:
+def quantile_index(shares: Array, x: Array, points: Array, tau: float) -> int:
     running = np.bincount(points.searchsorted(x), weights=shares, minlength=points.size).cumsum()
     reached = running >= tau - REACHED
     return int(np.argmax(reached)) if reached.any() else points.size - 1

@@ -311,7 +311,7 @@ class Joint:
         return binomial.unbiased, np.where(self.exact, error, self.error)
 
 
-def beside(groups: list[Joint]) -> Joint:
+def concatenated_sets(groups: list[Joint]) -> Joint:
     """Concatenate the sets of groups that have equally many collections."""
     rows = [(*group.binomial, group.exact, group.error, group.people) for group in groups]
     *counts, exact, error, people = (np.concatenate(parts, axis=1) for parts in zip(*rows, strict=True))
@@ -418,8 +418,8 @@ def lowest(binomial: Binomial, share: Array, guess: Array, tail: float) -> Array
     order = np.argsort(binomial.n * binomial.gain**2 / _variance(binomial, share), axis=0, kind="stable")
     binomial = Binomial(*(np.take_along_axis(part, order, axis=0) for part in binomial))
 
-    def excess(at: Array, some: Mask) -> Array:
-        tails = _tail_at(binomial.select(some), share[some], at, tail)
+    def excess(shares: Array, some: Mask) -> Array:
+        tails = _tail_at(binomial.select(some), share[some], shares, tail)
         return np.asarray(ndtri(np.clip(tails * (1 + TAIL_TOLERANCE), SMALLEST_TAIL, 1 - NEGLECTED)) - quantile)
 
     error = 1 / np.sqrt(information(binomial, share))
@@ -428,12 +428,12 @@ def lowest(binomial: Binomial, share: Array, guess: Array, tail: float) -> Array
     return np.where((share > 0) & (low < 1), low, 0.0)
 
 
-def _tail_at(binomial: Binomial, share: Array, at: Array, tail: float) -> Array:
-    """Probability of counts whose estimate is at least `share`, if the true share is `at`."""
+def _tail_at(binomial: Binomial, share: Array, true_share: Array, tail: float) -> Array:
+    """Probability of counts whose estimate is at least `share`, if the true share is `true_share`."""
     weights = binomial.gain / _variance(binomial, share)
     inside = (share > 0) & (share < 1)  # there the score is zero at the counts that were observed
     center = np.where(inside, binomial.count, binomial.n * binomial.reported(share))
-    chances = np.clip(binomial.reported(at), 0, 1)
+    chances = np.clip(binomial.reported(true_share), 0, 1)
     terms = np.stack([terms_of(n, chance, tail) for n, chance in zip(binomial.n, chances, strict=True)])
     short = terms[:-1].prod(axis=0) <= LATTICE_CELLS
     result = np.empty(share.size)

@@ -177,10 +177,10 @@ def evidence(design: Design, indices: Sequence[int], n: float, alpha: float, pow
     return tests
 
 
-def _best_set(own: Array, others: Array, n: float, alpha: float, power: float) -> CountTest:
+def _best_set(likelihoods: Array, others: Array, n: float, alpha: float, power: float) -> CountTest:
     """Find the set of reports whose count detects the smallest share."""
-    sets = _every_set(own.size) if own.size <= TYPES_ENUMERATED else _sets_by_ratio(own, others)
-    held, chances = sets @ own, others @ sets.T
+    sets = _every_set(likelihoods.size) if likelihoods.size <= TYPES_ENUMERATED else _sets_by_ratio(likelihoods, others)
+    held, chances = sets @ likelihoods, others @ sets.T
     absent, least = np.clip(chances.max(axis=0), 0, 1), np.clip(chances.min(axis=0), 0, 1)
     # The share that would be needed, by the normal law; then exactly, for the best ones.
     noise = np.sqrt(absent * (1 - absent) / n)
@@ -198,7 +198,7 @@ def _every_set(types: int) -> Array:
     return np.array(list(itertools.product((0.0, 1.0), repeat=types)))[1:-1]
 
 
-def _sets_by_ratio(own: Array, others: Array) -> Array:
+def _sets_by_ratio(likelihoods: Array, others: Array) -> Array:
     """List the sets of reports with the largest likelihood ratios, against mixtures of the other answers.
 
     The mixture moves towards the answer with which the best set so far is confused.
@@ -206,12 +206,12 @@ def _sets_by_ratio(own: Array, others: Array) -> Array:
     weights, sets = np.full(len(others), 1 / len(others)), []
     for moved in range(1, MIXTURES_TRIED + 1):
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(own > 0, own / (weights @ others), 0.0)
+            ratio = np.where(likelihoods > 0, likelihoods / (weights @ others), 0.0)
         order = np.argsort(-ratio, kind="stable")
-        apart = own[order].cumsum() - others[:, order].cumsum(axis=1).max(axis=0)
+        apart = likelihoods[order].cumsum() - others[:, order].cumsum(axis=1).max(axis=0)
         best = int(apart[:-1].argmax()) + 1
         for size in {best, *(1 + np.argsort(-apart[:-1])[:SETS_COMPARED]).tolist()}:
-            members = np.zeros(own.size)
+            members = np.zeros(likelihoods.size)
             members[order[:size]] = 1
             sets.append(members)
         confused = int(others[:, order[:best]].sum(axis=1).argmax())
@@ -220,10 +220,10 @@ def _sets_by_ratio(own: Array, others: Array) -> Array:
     return np.unique(sets, axis=0)
 
 
-def _summed(own: Array, others: Array, weights: Array, n: float) -> ScoreTest:
+def _summed(likelihoods: Array, others: Array, weights: Array, n: float) -> ScoreTest:
     exponents = EXPONENTS / np.abs(weights).max()
     costs = np.log(others @ np.exp(np.multiply.outer(weights, exponents))).max(axis=0)
-    variances = [float((rows @ weights**2 - (rows @ weights) ** 2).max()) for rows in (own[np.newaxis], others)]
+    variances = [float((rows @ weights**2 - (rows @ weights) ** 2).max()) for rows in (likelihoods[np.newaxis], others)]
     return ScoreTest(n, weights, exponents, costs, (variances[0], variances[1]))
 
 
@@ -491,11 +491,11 @@ def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: fl
     return Detection(p_values, tests, None)
 
 
-def detection_tests(readout: SamplingModel, by_place: dict[int, Any], asked: list[float]) -> list[Any]:
-    """Return the tests of each answer in a group: of its own count if it has one, otherwise those of `by_place`."""
+def detection_tests(readout: SamplingModel, by_index: dict[int, Any], asked: list[float]) -> list[Any]:
+    """Return the tests of each answer in a group: of its own count if it has one, otherwise those of `by_index`."""
     base, gain = (np.broadcast_to(part, len(asked)).tolist() for part in (readout.base, readout.gain))
     own = map(own_count, asked, base, gain)
-    return [by_place.get(index, test) for index, test in enumerate(own)]
+    return [by_index.get(index, test) for index, test in enumerate(own)]
 
 
 def absence_p_values(readout: SamplingModel) -> Array:

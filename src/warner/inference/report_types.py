@@ -174,7 +174,7 @@ def _average(counts: Counts, n: Array) -> Array:
     return np.asarray(counts @ np.arange(counts.shape[-1]) / n)
 
 
-def _whole(n: Array) -> Integers:
+def _rounded_numbers(n: Array) -> Integers:
     """Round effective numbers of reports."""
     return np.maximum(1, np.rint(n)).astype(np.int64)
 
@@ -189,7 +189,7 @@ def _law_p_values(
     chances = np.add.reduceat(law, first)
     g2 = g_squared(np.add.reduceat(counts, first, axis=-1), counts.sum(axis=-1, keepdims=True) * chances)
     p, step = np.ones(len(g2)), max(1, SIMULATED_COUNTS_AT_ONCE // first.size)
-    sizes = _whole(n)
+    sizes = _rounded_numbers(n)
     for size, indices in of_each_size(sizes):
         generator = seeded_by([size]) if rng is None else rng
         draws = (
@@ -232,7 +232,7 @@ def report_type_evidence(part: Tally) -> list[tuple[float, str]]:
     ancillary = _ancillary(part)
     if ancillary is not None and ancillary.ordered:
         rows, law = _by_class(types.counts, ancillary), ancillary.law / ancillary.law.sum()
-        sizes = _whole(types.n[:, 0]).tolist()
+        sizes = _rounded_numbers(types.n[:, 0]).tolist()
         averages = [_average_test(row, size, law, QUICK_TRANSFORM) for row, size in zip(rows, sizes, strict=True)]
         evidence.append((min(averages), f"the {ancillary.name} are smaller or larger than the noise makes them"))
     return evidence

@@ -1,7 +1,7 @@
 """Comparing two independent samples, each under its own design: one answer, or all of them with adjusted p-values.
 
 *One answer.* Where each share shows in a binomial count, and there are up to `MOST_REPORTS`, interval and test are
-exact (module `exact_tests`). Otherwise the intervals of both samples are joined (`differences.joined`).
+exact (module `exact_tests`). Otherwise the intervals of both samples are joined (`differences.joined_interval`).
 
 *All answers.* Under one design, shares are equal exactly where the probabilities of their counts are. So Fisher's exact
 test applies to each answer, for any number of reports. Under two designs each test is that of one answer, exact up to
@@ -29,7 +29,7 @@ from warner.inference.differences import (
     agreeing,
     domains_compared,
     exact_difference,
-    joined,
+    joined_interval,
     joined_test,
     ratio_limits,
 )
@@ -357,7 +357,7 @@ def _exactly(samples: list[Sample], tail: float) -> Difference | None:
 
 def _approximately(samples: list[Sample], confidence: Confidence) -> Difference:
     """Join the intervals of both samples; that of the ratio has each of them at half the tail."""
-    low, high = joined(samples, 1 - confidence.level)
+    low, high = joined_interval(samples, 1 - confidence.level)
     halves = [np.clip(sample.interval(confidence.tail(1) / 2), 0, 1) for sample in samples]
     ratio_low, ratio_high = (float(end) for end in ratio_limits(*halves[0], *halves[1]))
     return Difference(samples[0].unbiased - samples[1].unbiased, low, high, ratio_low, ratio_high, joined_test(samples))
@@ -408,7 +408,7 @@ def _all_answers(
         quick = len(indices) * reports <= MOST_REPORTS_OF_GROUPS
         tested = [_equality(pair, simple=simple, quick=quick) for pair in zip(one, two, strict=True)]
         numbers = [
-            (*joined(list(pair), 1 - confidence.level), p)
+            (*joined_interval(list(pair), 1 - confidence.level), p)
             for pair, (p, _) in zip(zip(one, two, strict=True), tested, strict=True)
         ]
         tests = list(dict.fromkeys(test for _, test in tested))

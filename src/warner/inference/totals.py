@@ -328,7 +328,7 @@ def share_beyond(
             raise ValueError(f"within must be two numbers, such as (18, 25), but got {within!r}") from None
         selected, range_text = (x >= least) & (x <= most), f"{_written(least)} to {_written(most)}"
     else:
-        limit = _on_grid(_number(*given.popitem()), x)
+        limit = _on_grid(_finite_number(*given.popitem()), x)
         selected, range_text = x > limit if above is not None else x < limit, _written(limit)
     if not selected.any():
         raise ValueError(
@@ -356,7 +356,7 @@ def _written(limit: float) -> str:
     return number_text(limit).replace(",", "")
 
 
-def _number(name: str, value: Any) -> float:
+def _finite_number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
         raise ValueError(f"{name} must be a finite number, but got {value!r}")
     return float(value)

@@ -178,20 +178,20 @@ def unrelated_question_regression(
 
 def _designs(
     name: str,
-    given: Mapping[Any, Number | None],
+    probabilities: Mapping[Any, Number | None],
     kinds: tuple[str, ...],
     reports: tuple[Label, Label],
     yes: Any,
     direct: list[int],
 ) -> dict[Any, Design]:
     """Return each sample's table of the probabilities of yes."""
-    if not isinstance(given, Mapping) or len(set(given.values()) - {None}) < 2:
+    if not isinstance(probabilities, Mapping) or len(set(probabilities.values()) - {None}) < 2:
         raise ValueError(
             f"{name} must be a mapping of the samples to at least two different probabilities, or all say the same, "
-            f"but got {given!r}"
+            f"but got {probabilities!r}"
         )
     result: dict[Any, Design] = {}
-    for sample, value in given.items():
+    for sample, value in probabilities.items():
         chances = direct if value is None else yes(probability(name, value))
         result[sample] = Channel([[chance, 1 - chance] for chance in chances], kinds, reports)
     return result

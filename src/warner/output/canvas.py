@@ -195,8 +195,8 @@ def _legend_columns(widths: list[int], widest: int) -> int:
 def add_heading(ax: Axes, notes: list[str], title: str, above: float) -> None:
     """Stack notes and title, the lowest of them this many points above the axes."""
     lines = _packed(notes, fitting(ax, NOTE_WIDTH))
-    place: Document = {"xycoords": "axes fraction", "textcoords": "offset points", "parse_math": False}
-    ax.annotate("\n".join(lines), (0, 1), (0, above), va="bottom", fontsize=9, color=NOTE_COLOR, **place)
+    placement: Document = {"xycoords": "axes fraction", "textcoords": "offset points", "parse_math": False}
+    ax.annotate("\n".join(lines), (0, 1), (0, above), va="bottom", fontsize=9, color=NOTE_COLOR, **placement)
     headline = printable(" ".join(title.split()))
     wrapped = "\n".join(textwrap.wrap(headline, fitting(ax, TITLE_WIDTH), max_lines=3, placeholder=" …"))
     ax.set_title(wrapped, loc="left", pad=above + NOTE_LINE * len(lines) + 3, fontsize=12, parse_math=False)

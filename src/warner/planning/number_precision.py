@@ -40,7 +40,7 @@ from warner.designs.facts import CumulativeSets
 from warner.inference.binomial import binomial_limits
 from warner.inference.differences import MEAN_UNKNOWN
 from warner.inference.intervals import readout_limits
-from warner.inference.means import place_of, sets_of, up_to_each
+from warner.inference.means import quantile_index, sets_of, up_to_each
 from warner.numerics import bisected, first_true
 from warner.planning.precision import PlannedSample, Precision, anytime_half_width, with_article
 
@@ -179,7 +179,7 @@ class QuantilePrecision(PlannedSample):
 
     def at(self, n: float) -> NumberMeasured:
         points, *_, methods = self._limits(n)
-        value = float(points[place_of(self.population, self.numbers.values, points, self._tau)])
+        value = float(points[quantile_index(self.population, self.numbers.values, points, self._tau)])
         return NumberMeasured(self.half_width(n), None, value, " or ".join(methods))
 
 

@@ -291,12 +291,13 @@ def model_data(
     return _assembled(loaded, reports, response, terms, grouped_by, finite)
 
 
-def _intercepts(formula: str | None, named: str | None, given: str | None) -> str | None:
-    if named is not None and given is not None and named != given:
+def _intercepts(formula: str | None, named: str | None, argument: str | None) -> str | None:
+    if named is not None and argument is not None and named != argument:
         raise TypeError(
-            f"random intercepts must be given once: in the formula or by intercepts=, but got {formula!r} and {given!r}"
+            "random intercepts must be given once: in the formula or by intercepts=, but got "
+            f"{formula!r} and {argument!r}"
         )
-    return named or given
+    return named or argument
 
 
 def _people(loaded: Loaded) -> Integers:
@@ -352,12 +353,12 @@ def _assembled(
     loaded: Loaded,
     reports: ReportLikelihoods,
     response: str,
-    given: Formula | TermList,
+    formula: Formula | TermList,
     grouped_by: Mapping[str, str],
     finite: FinitePopulation,
 ) -> ModelData:
     """Leave out rows with missing values, and combine the others into terms and observations."""
-    known = {name: loaded.column(name) for name in given.variables(loaded.columns)}
+    known = {name: loaded.column(name) for name in formula.variables(loaded.columns)}
     sampling = {role: loaded.column(name, as_written=True) for role, name in grouped_by.items()}
     people, outside = _people(loaded), reports.status == OUTSIDE
     keep: Mask = (reports.status == INSIDE) & (people > 0)
@@ -372,14 +373,14 @@ def _assembled(
     )
     _refuse_nobody(keep, *left_out)
     pattern, covariates = _patterns(known, keep)
-    k, intercept = reports.designs[0].k if reports.scores is None else None, given.intercept
-    _refuse_levels(given.factors(covariates), covariates, k)
+    k, intercept = reports.designs[0].k if reports.scores is None else None, formula.intercept
+    _refuse_levels(formula.factors(covariates), covariates, k)
     number = np.bincount(pattern, people[keep]).astype(np.int64)
-    terms = given.terms(covariates, number, {name: column.order for name, column in known.items()})
+    terms = formula.terms(covariates, number, {name: column.order for name, column in known.items()})
     _refuse_size(k, len(terms.names), intercept=intercept)
     codes = {role: numbered(column.values[keep]) for role, column in sampling.items()}
     alike = (reports.design[keep], reports.report[keep], *(code for code, _ in codes.values()))
-    index, first = _alike(pattern, alike)
+    index, first = _equal_rows(pattern, alike)
     x = terms.evaluate(covariates)[pattern[first]]
     observations = _observations(loaded, reports, keep, index, first, x, codes, finite)
     names = response, reports.labels
@@ -400,11 +401,11 @@ def _patterns(columns: Mapping[str, Column], keep: Mask) -> tuple[Integers, Cova
     used = {name: values.values[keep] for name, values in columns.items()}
     for name, values in used.items():
         refuse_infinite(name, values)
-    index, first = _alike(np.zeros(int(keep.sum()), dtype=np.int64), used.values())
+    index, first = _equal_rows(np.zeros(int(keep.sum()), dtype=np.int64), used.values())
     return index, {name: values[first] for name, values in used.items()}
 
 
-def _alike(index: Integers, columns: Iterable[Values]) -> tuple[Integers, Integers]:
+def _equal_rows(index: Integers, columns: Iterable[Values]) -> tuple[Integers, Integers]:
     """Group rows that agree in `place` and in all columns: index of each row's group, and first row of each group.
 
     Groups are sorted by `place`, then by columns, up to the column that separates all rows.

@@ -686,7 +686,7 @@ def ordered(terms: Terms, domain: Sequence[Label], link: str = "logit") -> Speci
     )
 
 
-def joined(specification: Specification, cut: int) -> Specification:
+def with_merged_cutpoints(specification: Specification, cut: int) -> Specification:
     """Merge a cutpoint with the next one, so that the answer between them has a share of 0."""
     assert specification.mapping is not None
     answers = [answer for answer in specification.domain if answer not in specification.empty]

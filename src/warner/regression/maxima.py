@@ -27,7 +27,7 @@ import numpy as np
 
 from warner.designs.facts import ChannelOperator
 from warner.estimators import channel_mle
-from warner.regression.families import Direct, Specification, joined
+from warner.regression.families import Direct, Specification, with_merged_cutpoints
 from warner.regression.infinite_estimates import Infinity, infinity
 from warner.regression.likelihood import Likelihood
 from warner.regression.newton import (
@@ -316,7 +316,7 @@ def maximum_likelihood(
     maximum = cutpoints.maximum(starts, at_random, more)
     met = cutpoints.met(maximum.best.coefficients)
     for cut in np.flatnonzero(met)[::-1].tolist():
-        specification = joined(specification, cut)
+        specification = with_merged_cutpoints(specification, cut)
     begins = tuple(start.coefficients for start in starts)
     if not met.any():
         return ModelMaximum(specification, likelihood, maximum, begins)

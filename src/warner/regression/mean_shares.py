@@ -303,11 +303,11 @@ class MeanShares(NamedTuple):
         )
 
 
-def mean_over_people(fit: Regression, given: Mapping[str, Any]) -> MeanShares:
+def mean_over_people(fit: Regression, profile: Mapping[str, Any]) -> MeanShares:
     """Average the shares over the sample, with some variables set to given values."""
     model_data = fit.model_data
     count = number_of_rows(model_data.covariates)
-    columns = dict(model_data.covariates) | {name: np.full(count, value) for name, value in given.items()}
+    columns = dict(model_data.covariates) | {name: np.full(count, value) for name, value in profile.items()}
     return mean_of_columns(fit, columns)
 
 

@@ -199,13 +199,15 @@ class ModelCheck(TableResult):
 
 def check_model(fit: Regression) -> ModelCheck:
     cells = cells_of(fit)
-    small = tuple(_named(fit, cells, cell) for cell in np.flatnonzero(cells.people < PEOPLE_IN_SMALL_CELL).tolist())
+    small = tuple(
+        _covariates(fit, cells, cell) for cell in np.flatnonzero(cells.people < PEOPLE_IN_SMALL_CELL).tolist()
+    )
     deviance = _deviance(fit, cells)
     groups, reason = _calibration(fit, cells, deviance)
     return ModelCheck(fit.model_data.formula, len(cells.people), fit.people, small, deviance, groups, reason)
 
 
-def _named(fit: Regression, cells: CovariateCells, cell: int) -> str:
+def _covariates(fit: Regression, cells: CovariateCells, cell: int) -> str:
     pattern = fit.model_data.pattern[cells.first[cell]]
     values = (f"{name} = {shortened(str(column[pattern]))}" for name, column in fit.model_data.covariates.items())
     return enumerated(list(values))

@@ -165,7 +165,7 @@ def predict_shares(
     method = interval_method(fit, interval)
     check_target(target)
     variables = fit.model_data.terms.variables
-    given = {} if profiles is None else _given(profiles, variables)
+    given = {} if profiles is None else _profile_columns(profiles, variables)
     averaged = tuple(name for name in variables if name not in given)
     if profiles is not None and not averaged:
         predicted = for_profiles(fit, fit.model_data.terms.matrix(given), level, method)
@@ -189,11 +189,11 @@ def predict_shares(
     )
 
 
-def _notes(fit: Regression, given: Columns, predicted: PredictedShares) -> list[str]:
+def _notes(fit: Regression, profiles: Columns, predicted: PredictedShares) -> list[str]:
     errors, freedom, _ = predicted.accuracy
     inside = ~np.isnan(errors[:, 0])
-    rows = range(number_of_rows(given)) if given else ()
-    names = [", ".join(f"{name} = {_shown(column[row])}" for name, column in given.items()) for row in rows]
+    rows = range(number_of_rows(profiles)) if profiles else ()
+    names = [", ".join(f"{name} = {_shown(column[row])}" for name, column in profiles.items()) for row in rows]
     named = [name for name, known in zip(names or ["the mean"], inside.tolist(), strict=True) if known]
     notes = effect_notes(fit)
     notes += [] if inside.all() or fit.penalty is not None else boundary_notes(fit)
@@ -204,7 +204,7 @@ def _notes(fit: Regression, given: Columns, predicted: PredictedShares) -> list[
     )
 
 
-def _given(profiles: Any, variables: Sequence[str]) -> Columns:
+def _profile_columns(profiles: Any, variables: Sequence[str]) -> Columns:
     """Columns of profiles: all variables of a frame or an array, the named ones of a mapping."""
     if isinstance(profiles, np.ndarray):
         return by_name(profiles, variables)
@@ -240,10 +240,10 @@ class PredictedShares(NamedTuple):
     floored: bool
 
 
-def means(fit: Regression, given: Columns, target: str, level: float, method: str) -> PredictedShares:
+def means(fit: Regression, profiles: Columns, target: str, level: float, method: str) -> PredictedShares:
     """Mean shares over respondents, with some variables set to each row of values in turn."""
-    rows = range(number_of_rows(given))
-    averages = [mean_over_people(fit, {name: column[row] for name, column in given.items()}) for row in rows]
+    rows = range(number_of_rows(profiles))
+    averages = [mean_over_people(fit, {name: column[row] for name, column in profiles.items()}) for row in rows]
     limits = [
         mean_limits(fit, mean, target, method, level, partial(_wald, fit)) for mean in steps(averages, "predictions")
     ]

@@ -138,10 +138,10 @@ class Batch(NamedTuple):
 
 
 def read_batch(frame: Frame, form: Form) -> Batch:
-    values = _column(frame["value"])
+    values = _arrow_column(frame["value"])
     rows, bad = Rows(*form.read(values)), 0
     if by := [name for name in frame.columns if name.startswith("by")]:
-        groups, index = grouped([_column(frame[name]) for name in by])
+        groups, index = grouped([_arrow_column(frame[name]) for name in by])
         rows = rows._replace(groups=groups, group_index=None if len(groups) == 1 else index)
     for name in {"number", "weight"}.intersection(frame.columns):
         amounts = frame[name].fill_null(-1).to_numpy()
@@ -152,7 +152,7 @@ def read_batch(frame: Frame, form: Form) -> Batch:
     return Batch(rows, bad, unknown_values(values, rows.status, rows.number))
 
 
-def _column(series: Frame) -> Column:
+def _arrow_column(series: Frame) -> Column:
     """Return an Arrow column, or a list for Python objects or without Arrow."""
     if series.dtype == nw.Object:
         return series.to_list()

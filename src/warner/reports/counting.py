@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
@@ -243,21 +244,12 @@ def _counted(reports: Any, design: Design | OpenDomain, columns: Columns, readin
 
 def _replicated(reports: Any, design: Design, columns: Columns, reading: Reading, sample: Sample) -> Tally:
     if isinstance(reports, list | tuple | range | np.ndarray):
-        each = columns_of_replicates(sample, [])
-
-        def tally_of(columns: Columns, reading: Reading, sample: Sample = SIMPLE) -> Tally:
-            counted: Tally = _tally_sequence(reports, design, columns, reading, sample)
-            return counted
-
-        return _with_replicates(tally_of, columns, reading, sample, each)
+        tally_of = partial(_tally_sequence, reports, design)
+        return _with_replicates(tally_of, columns, reading, sample, columns_of_replicates(sample, []))
     with _opened(reports, columns, reading, sample) as source:
         each = columns_of_replicates(sample, column_names(source), but=columns.weights)
-
-        def counted_source(columns: Columns, reading: Reading, sample: Sample = SIMPLE) -> Tally:
-            counted: Tally = _tally_source(source, design, columns, reading, sample, leaving=each)
-            return counted
-
-        whole: Tally = _with_skipped(_with_replicates(counted_source, columns, reading, sample, each), source)
+        tally_of = partial(_tally_source, source, design, leaving=each)
+        whole: Tally = _with_skipped(_with_replicates(tally_of, columns, reading, sample, each), source)
         return whole
 
 
@@ -271,9 +263,9 @@ def _with_replicates(
     tally_of: Callable[..., Tally], columns: Columns, reading: Reading, sample: Sample, each: list[Any]
 ) -> Tally:
     counts_alone = replace(reading, keep=False)
-    whole = tally_of(columns, reading)
+    whole = tally_of(columns, reading, SIMPLE)
     people = tally_of(columns, counts_alone, Sample(sampled=1.0))  # which counts those with a weight
-    tallies = [tally_of(replace(columns, weights=weights), counts_alone) for weights in each]
+    tallies = [tally_of(replace(columns, weights=weights), counts_alone, SIMPLE) for weights in each]
     return replicate(sample, whole, people, tallies)
 
 

@@ -131,18 +131,18 @@ class Histograms:
         counts = self.counts.reshape(-1, self.counts.shape[-1])
         return Histograms(counts, self.n.reshape(-1), self.largest, effective=effective)
 
-    def row(self, place: int) -> Histograms:
+    def row(self, index: int) -> Histograms:
         """Return one histogram; cached, so that its distinct counts are computed once."""
-        if place not in self._rows:
-            self._rows[place] = self.select(place)
-        return self._rows[place]
+        if index not in self._rows:
+            self._rows[index] = self.select(index)
+        return self._rows[index]
 
-    def select(self, places: Any) -> Histograms:
-        counts = self.counts[places]
-        histogram = None if self.histogram is None else self.histogram[places]
-        groups = None if self.groups is None else self.groups[places]
-        effective = None if self.effective is None else self.effective[places]
-        return Histograms(counts, self.n[places], counts.max(initial=0), histogram, self.kept, groups, effective)
+    def select(self, indices: Any) -> Histograms:
+        counts = self.counts[indices]
+        histogram = None if self.histogram is None else self.histogram[indices]
+        groups = None if self.groups is None else self.groups[indices]
+        effective = None if self.effective is None else self.effective[indices]
+        return Histograms(counts, self.n[indices], counts.max(initial=0), histogram, self.kept, groups, effective)
 
     def in_reports(self) -> tuple[Counts, Counts]:
         """Return counts and numbers of reports, with weights scaled to the effective number of reports.
@@ -244,7 +244,7 @@ def as_histograms(counts: ArrayLike, width: int, name: str = "counts") -> Histog
             f"{name} must have one entry for each of the {width} answers (or kinds of reports) of the design, but got "
             f"shape {array.shape}"
         )
-    return _weighted(array.astype(np.float64), name) if array.dtype.kind == "f" else _whole(array, name)
+    return _weighted(array.astype(np.float64), name) if array.dtype.kind == "f" else _whole_counts(array, name)
 
 
 def refuse_amounts(name: str, bad: int, shown: Sequence[str] = ()) -> None:
@@ -263,7 +263,7 @@ def refuse_overflow(total: float) -> None:
         raise ValueError(f"counts must sum to at most 2^53, but sum to about {total:.3g}")
 
 
-def _whole(array: Counts, name: str) -> Histograms:
+def _whole_counts(array: Counts, name: str) -> Histograms:
     # One pass finds both the largest and any negative count: seen as unsigned, that one is above 2^63.
     signed = array.dtype.kind == "i"
     array = array.astype(np.int64 if signed else np.uint64, copy=False)
@@ -448,16 +448,16 @@ def unknown_values(values: Any, status: Integers, number: Integers | None = None
     if isinstance(values, np.ndarray) and values.shape[:1] != status.shape:
         values = values.ravel()
     found: Unknowns = {}
-    for place in np.flatnonzero(status == OUTSIDE)[:ROWS_SEEN].tolist():
-        value = values[place]
+    for index in np.flatnonzero(status == OUTSIDE)[:ROWS_SEEN].tolist():
+        value = values[index]
         plain = value.as_py() if hasattr(value, "as_py") else value
         shown = repr(plain.item() if isinstance(plain, np.generic) else plain)
         if shown in found or len(found) < VALUES_KEPT:
-            found[shown] = found.get(shown, 0) + (1 if number is None else int(number[place]))
+            found[shown] = found.get(shown, 0) + (1 if number is None else int(number[index]))
     return found
 
 
-def together(first: Mapping[str, int], second: Mapping[str, int]) -> Unknowns:
+def sum_of_invalid(first: Mapping[str, int], second: Mapping[str, int]) -> Unknowns:
     return dict((Counter(first) + Counter(second)).most_common(VALUES_KEPT))
 
 
@@ -496,10 +496,10 @@ def _meant(shown: str, form: Form) -> str:
     if labels is None or isinstance(value, bool) or not isinstance(value, str | int | float):
         return shown
     if isinstance(labels[0], int):
-        return f"{shown} (which is {found} in another spelling)" if (found := _number(value, labels)) else shown
+        return f"{shown} (which is {found} in another spelling)" if (found := _equal_label(value, labels)) else shown
     if not isinstance(value, str):
         return f"{shown} (a number, and the label {str(value)!r} is a text)" if str(value) in labels else shown
-    label = _alike(tuple(map(str, labels))).get(_undone(value, tuple(DIFFERENCES)))
+    label = _labels_by_normal_form(tuple(map(str, labels))).get(_without_differences(value, tuple(DIFFERENCES)))
     return shown if label is None else f"{shown} (which differs from {label!r} only in {difference(value, label)})"
 
 
@@ -510,7 +510,7 @@ def _names_file(value: str) -> bool:
         return False
 
 
-def _number(value: str | float, labels: Labels) -> str:
+def _equal_label(value: str | float, labels: Labels) -> str:
     """Return the label that a text such as 07 represents."""
     try:
         number = float(str(value).strip().replace(",", "."))
@@ -520,14 +520,14 @@ def _number(value: str | float, labels: Labels) -> str:
 
 
 @lru_cache(maxsize=8)
-def _alike(labels: tuple[str, ...]) -> dict[str, str]:
+def _labels_by_normal_form(labels: tuple[str, ...]) -> dict[str, str]:
     """Return labels by their normalized text, where that is unique."""
-    undone = [_undone(label, tuple(DIFFERENCES)) for label in labels]
+    undone = [_without_differences(label, tuple(DIFFERENCES)) for label in labels]
     times = Counter(undone)
     return {text: label for text, label in zip(undone, labels, strict=True) if times[text] == 1}
 
 
-def _undone(text: str, names: tuple[str, ...]) -> str:
+def _without_differences(text: str, names: tuple[str, ...]) -> str:
     for name in names:
         text = DIFFERENCES[name](text)
     return text
@@ -541,7 +541,7 @@ def difference(value: str, label: str) -> str:
     """
     for size in range(1, len(DIFFERENCES) + 1):
         for names in combinations(DIFFERENCES, size):
-            if _undone(value, names) == _undone(label, names):
+            if _without_differences(value, names) == _without_differences(label, names):
                 return " and ".join(names)
     return " and ".join(DIFFERENCES)
 

@@ -57,7 +57,7 @@ def _rewritten(reading: Reading, name: str, dtype: Any, labels: Mapping[Any, str
     codes: list[Any] = [*reading.spellings]
     codes += [written_code(code) for code, label in labels.items() if label in reading.missing]
     if not is_text(dtype):
-        codes = sorted({number for code in codes if (number := _number(code, dtype)) is not None})
+        codes = sorted({number for code in codes if (number := _code_as_value(code, dtype)) is not None})
     if not codes and not comma:
         return None
     if is_text(dtype) and dtype != nw.String:
@@ -73,7 +73,7 @@ def blanked(values: Any, reading: Reading) -> Any:
     if not reading.missing:
         return values
     if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
-        codes = {number for code in reading.missing if (number := _number(code, values.dtype)) is not None}
+        codes = {number for code in reading.missing if (number := _code_as_value(code, values.dtype)) is not None}
         return np.ma.masked_array(values, mask=np.ma.getmaskarray(values) | np.isin(values, list(codes)))
     listed = values.tolist() if isinstance(values, np.ndarray) else values
     known = set(reading.spellings)
@@ -93,7 +93,7 @@ def refuse_codes_of_reports(reading: Reading, form: Form) -> None:
         )
 
 
-def _number(code: str, dtype: Dtype | Any) -> int | float | None:
+def _code_as_value(code: str, dtype: Dtype | Any) -> int | float | None:
     """Return a code as a value of a column of this type; None if it has none."""
     try:
         number = float(code)

@@ -94,27 +94,27 @@ class Workbook:
         targets: dict[str, str] = {}
         found: list[tuple[str, str, bool]] = []
 
-        def relation(name: str, given: dict[str, str]) -> None:
-            if name == "Relationship" and given.get("Type", "").endswith("/worksheet"):
-                targets[given["Id"]] = posixpath.normpath(posixpath.join("/xl", given["Target"])).lstrip("/")
+        def relation(name: str, attributes: dict[str, str]) -> None:
+            if name == "Relationship" and attributes.get("Type", "").endswith("/worksheet"):
+                targets[attributes["Id"]] = posixpath.normpath(posixpath.join("/xl", attributes["Target"])).lstrip("/")
 
-        def sheet(name: str, given: dict[str, str]) -> None:
+        def sheet(name: str, attributes: dict[str, str]) -> None:
             if name == "sheet":
-                link = next((value for key, value in given.items() if key.endswith(":id")), "")
-                found.append((given["name"], link, given.get("state", "visible") == "visible"))
+                link = next((value for key, value in attributes.items() if key.endswith(":id")), "")
+                found.append((attributes["name"], link, attributes.get("state", "visible") == "visible"))
 
         self._parse("xl/_rels/workbook.xml.rels", start=relation)
         self._parse("xl/workbook.xml", start=sheet)
         return [Sheet(name, targets[link], visible) for name, link, visible in found if link in targets]
 
-    def sheet_named(self, wanted: str | None) -> Sheet:
+    def sheet_named(self, name: str | None) -> Sheet:
         """Return the sheet of this name; if None, the only visible sheet with content."""
         sheets = self.sheets()
-        if wanted is not None:
-            named = [sheet for sheet in sheets if sheet.name == wanted]
+        if name is not None:
+            named = [sheet for sheet in sheets if sheet.name == name]
             if not named:
                 listed = enumerated([repr(sheet.name) for sheet in sheets], SHEETS_NAMED)
-                raise ValueError(f"sheet must be one of {self.file} ({listed}), but got {wanted!r}")
+                raise ValueError(f"sheet must be one of {self.file} ({listed}), but got {name!r}")
             return named[0]
         filled = [sheet for sheet in sheets if sheet.visible and next(self._rows(sheet), None) is not None]
         if not filled:
@@ -133,26 +133,26 @@ class Workbook:
             raise ValueError(f"the sheet {sheet.name!r} of {self.file} is empty: there is not even a header")
         number, cells = header
         first, last = min(cells), max(cells)
-        names = [cells.get(place, "") or f"column{place - first}" for place in range(first, last + 1)]
+        names = [cells.get(index, "") or f"column{index - first}" for index in range(first, last + 1)]
         return HeaderRow(number, first, names)
 
-    def rows(self, sheet: Sheet, table: HeaderRow, wanted: Sequence[str]) -> Iterator[list[str | None]]:
+    def rows(self, sheet: Sheet, table: HeaderRow, columns: Sequence[str]) -> Iterator[list[str | None]]:
         """Yield the required columns of all rows with content below the header."""
-        places = [table.first + table.names.index(name) for name in wanted]
+        indices = [table.first + table.names.index(name) for name in columns]
         last = table.first + len(table.names) - 1
         merged: list[str] = []
-        for number, cells in self._rows(sheet, set(places), merged):
+        for number, cells in self._rows(sheet, set(indices), merged):
             if number <= table.row:
                 continue
             if min(cells) < table.first or max(cells) > last:
-                place = min(cells) if min(cells) < table.first else max(cells)
+                index = min(cells) if min(cells) < table.first else max(cells)
                 raise ValueError(
-                    f"{self.file} cannot be read: cell {_letters(place)}{number} has a value, but its column has no "
+                    f"{self.file} cannot be read: cell {_letters(index)}{number} has a value, but its column has no "
                     f"name in the header, row {table.row}"
                 )
-            yield [cells.get(place) for place in places]
+            yield [cells.get(index) for index in indices]
         for span in merged:
-            _refuse_merged(self.file, span, table, places)
+            _refuse_merged(self.file, span, table, indices)
 
     # Parts, which are XML
 
@@ -178,8 +178,8 @@ class Workbook:
         """Parse a part, a piece at a time; elements are called by their local names."""
         local: dict[str, str] = {}
 
-        def name_of(given: str) -> str:
-            return local.get(given) or local.setdefault(given, given.rpartition(":")[2])
+        def name_of(qualified: str) -> str:
+            return local.get(qualified) or local.setdefault(qualified, qualified.rpartition(":")[2])
 
         def refuse(*_: object) -> None:
             raise ValueError("document type")
@@ -187,7 +187,7 @@ class Workbook:
         parser = expat.ParserCreate()
         parser.buffer_text, parser.buffer_size = True, PIECE_BYTES
         parser.StartDoctypeDeclHandler = refuse
-        parser.StartElementHandler = lambda name, given: start(name_of(name), given)
+        parser.StartElementHandler = lambda name, attributes: start(name_of(name), attributes)
         if end is not None:
             parser.EndElementHandler = lambda name: end(name_of(name))
         parser.CharacterDataHandler = text
@@ -257,14 +257,14 @@ class Workbook:
         styles: dict[str, str] = {}
         inside = False
 
-        def start(name: str, given: dict[str, str]) -> None:
+        def start(name: str, attributes: dict[str, str]) -> None:
             nonlocal inside
             if name == "numFmt":
-                codes[int(given["numFmtId"])] = given.get("formatCode", "")
+                codes[int(attributes["numFmtId"])] = attributes.get("formatCode", "")
             elif name == "cellXfs":
                 inside = True
             elif name == "xf" and inside:
-                styles[str(len(styles))] = _shows(int(given.get("numFmtId", 0)), codes)
+                styles[str(len(styles))] = _shows(int(attributes.get("numFmtId", 0)), codes)
 
         def end(name: str) -> None:
             nonlocal inside
@@ -278,9 +278,9 @@ class Workbook:
     def _since_1904(self) -> bool:
         found = []
 
-        def start(name: str, given: dict[str, str]) -> None:
+        def start(name: str, attributes: dict[str, str]) -> None:
             if name == "workbookPr":
-                found.append(given.get("date1904") in {"1", "true"})
+                found.append(attributes.get("date1904") in {"1", "true"})
 
         self._parse("xl/workbook.xml", start)
         return any(found)
@@ -299,30 +299,30 @@ class Workbook:
         rows: list[tuple[int, dict[int, str]]] = []
         cells: dict[int, str] = {}
         content: list[str] = []
-        number = place = 0
+        number = index = 0
         kind = style = ""
         reading = formula = False
 
-        def start(name: str, given: dict[str, str]) -> None:
-            nonlocal number, place, kind, style, reading, formula
+        def start(name: str, attributes: dict[str, str]) -> None:
+            nonlocal number, index, kind, style, reading, formula
             if name == "c":
-                found = REFERENCE.fullmatch(given["r"]) if "r" in given else None
-                place = _number(found[1]) if found else place + 1
-                kind, style, formula = given.get("t", "n"), given.get("s", "0"), False
-                if place > MOST_COLUMNS:
+                found = REFERENCE.fullmatch(attributes["r"]) if "r" in attributes else None
+                index = _column_number(found[1]) if found else index + 1
+                kind, style, formula = attributes.get("t", "n"), attributes.get("s", "0"), False
+                if index > MOST_COLUMNS:
                     raise ValueError("too many columns")
             elif name in {"v", "t"}:
                 reading = True
             elif name == "f":
                 formula = True
             elif name == "row":
-                number, place = int(given.get("r", number + 1)), 0
+                number, index = int(attributes.get("r", number + 1)), 0
                 if number > MOST_ROWS:
                     raise ValueError("too many rows")
             elif name == "rPh":
                 kind = "spoken"  # until the next cell
             elif name == "mergeCell" and merged is not None:
-                merged.append(given["ref"])
+                merged.append(attributes["ref"])
 
         def text(some: str) -> None:
             if reading and kind != "spoken":
@@ -337,18 +337,18 @@ class Workbook:
             elif name == "c":
                 written = "".join(content)
                 content.clear()
-                if used is not None and place not in used:
+                if used is not None and index not in used:
                     if shared[int(written)] if kind == "s" and written else written:
-                        cells[place] = "something"
+                        cells[index] = "something"
                     return
                 if not written and formula and kind == "n" and used is not None:
                     raise ValueError(
-                        f"{self.file} cannot be read: cell {_letters(place)}{number} holds a formula that was never "
+                        f"{self.file} cannot be read: cell {_letters(index)}{number} holds a formula that was never "
                         "calculated; open the file in Excel or LibreOffice, and save it"
                     )
                 value = _value(written, kind, shared, moments.get(style, ""), since_1904=since_1904)
                 if value:
-                    cells[place] = value
+                    cells[index] = value
             elif name == "row" and cells:
                 rows.append((number, dict(cells)))
                 cells.clear()
@@ -372,10 +372,10 @@ def _value(written: str, kind: str, shared: Sequence[str], moment: str, *, since
     number = float(written)
     if moment:
         return _moment(number, moment, since_1904=since_1904)
-    return _digits(number)
+    return _number_text(number)
 
 
-def _digits(number: float) -> str:
+def _number_text(number: float) -> str:
     return str(int(number)) if number.is_integer() and abs(number) < WHOLE_DIGITS else repr(number)
 
 
@@ -390,7 +390,7 @@ def _moment(number: float, shown: str, *, since_1904: bool) -> str:
     try:
         when = dt.datetime.combine(beginning, dt.time()) + dt.timedelta(seconds=seconds)
     except OverflowError:
-        return _digits(number)
+        return _number_text(number)
     return when.date().isoformat() if not seconds % 86_400 else when.isoformat()
 
 
@@ -415,10 +415,10 @@ def _unescaped(text: str) -> str:
     return ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
 
 
-def _number(letters: str) -> int:
+def _column_number(letters: str) -> int:
     """Return the number of a column.
 
-    >>> _number("A"), _number("AA"), _letters(27)
+    >>> _column_number("A"), _column_number("AA"), _letters(27)
     (1, 27, 'AA')
     """
     number = 0
@@ -431,13 +431,13 @@ def _letters(number: int) -> str:
     return (_letters((number - 1) // 26) if number > 26 else "") + chr(65 + (number - 1) % 26)
 
 
-def _refuse_merged(file: str, span: str, table: HeaderRow, places: Sequence[int]) -> None:
+def _refuse_merged(file: str, span: str, table: HeaderRow, indices: Sequence[int]) -> None:
     """Raise an error for merged cells in required columns: only the first of them contains the value."""
     ends = [REFERENCE.fullmatch(end) for end in span.split(":")]
     if len(ends) != 2 or ends[0] is None or ends[1] is None:
         return
-    (left, _), (right, bottom) = ((_number(end[1]), int(end[2])) for end in ends if end is not None)
-    if bottom >= table.row and any(left <= place <= right for place in places):
+    (left, _), (right, bottom) = ((_column_number(end[1]), int(end[2])) for end in ends if end is not None)
+    if bottom >= table.row and any(left <= index <= right for index in indices):
         raise ValueError(
             f"{file} cannot be read: the cells {span} are merged, and only the first of them holds the value; unmerge "
             "and fill them"

@@ -128,7 +128,7 @@ def _reported(name: str, dtype: Any, labels: Mapping[Any, str], forms: Sequence[
     texts = {label for form in forms if form.holds == "strings" for label in form.labels or ()}
     if not texts:
         return None
-    if texts.isdisjoint(labels.values()) and not texts.isdisjoint(map(_digits, labels)):
+    if texts.isdisjoint(labels.values()) and not texts.isdisjoint(map(_code_text, labels)):
         labels = {}
     column = written = nw.col(name)
     if dtype.is_numeric():
@@ -147,7 +147,7 @@ def _columns_fully_labelled(source: Table, schema: Document, names: Sequence[str
         return {}, []
     sums = [nw.when(bad).then(nw.lit(1)).otherwise(nw.lit(0)).sum().alias(str(i)) for i, bad in enumerate(wrong)]
     found = source.frame.select(*sums).collect()
-    fits = [not found[str(place)].item() for place in range(len(wrong))]
+    fits = [not found[str(index)].item() for index in range(len(wrong))]
     complete = {name: labels[name] for name, fit in zip(labels, fits, strict=False) if fit}
     return complete, [name for name, fit in zip(numbers, fits[len(labels) :], strict=True) if fit]
 
@@ -156,7 +156,7 @@ def _is_whole(column: Frame) -> Frame:
     return (column == column.floor()) & (column.abs() <= LARGEST_TOTAL)
 
 
-def _digits(code: Any) -> str:
+def _code_text(code: Any) -> str:
     return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)
 
 

@@ -104,7 +104,7 @@ class Deviations(NamedTuple):
     squares: Array | None
     device: Array | None
 
-    def minus(self, other: Deviations) -> Deviations:
+    def difference(self, other: Deviations) -> Deviations:
         squares, device = (
             None if mine is None or theirs is None else mine + theirs
             for mine, theirs in ((self.squares, other.squares), (self.device, other.device))
@@ -363,15 +363,15 @@ class ComplexSample(ABC):
     def _cells_of(self) -> dict[Group, list[int]]:
         """Indices of the cells with reports, by group."""
         found: dict[Group, list[int]] = {}
-        for place, key in enumerate(self.cells.groups):
-            if self.cells.answered[place]:
-                found.setdefault(key[: self.depth], []).append(place)
+        for index, key in enumerate(self.cells.groups):
+            if self.cells.answered[index]:
+                found.setdefault(key[: self.depth], []).append(index)
         return found
 
     def _rows(self, group: Group) -> tuple[list[int], Counts, Array]:
         """Return the cells of a group, their counts, and their sums of weights, (cells, 1)."""
-        places = self._cells_of.get(group, [])
-        return places, self.cells.counts[places], np.asarray(self.cells.n)[places].astype(np.float64)[:, np.newaxis]
+        indices = self._cells_of.get(group, [])
+        return indices, self.cells.counts[indices], np.asarray(self.cells.n)[indices].astype(np.float64)[:, np.newaxis]
 
     @cached_property
     def reports(self) -> Counts:
@@ -453,12 +453,12 @@ class ClusterSample(ComplexSample):
 
     @cached_property
     def _unit(self) -> Integers:
-        number = {key: place for place, key in enumerate(self._keys)}
+        number = {key: index for index, key in enumerate(self._keys)}
         return np.array([number[key] for key in self._cell_keys], dtype=np.int64)
 
     @cached_property
     def units(self) -> Units:
-        number = {key: place for place, key in enumerate(self.strata_keys)}
+        number = {key: index for index, key in enumerate(self.strata_keys)}
         stratum = np.array([number[stratum] for stratum, _ in self._keys], dtype=np.int64)
         everybody = self.reports if self.without_weight is None else self.reports + self.without_weight
         people = np.bincount(self._unit, everybody.astype(np.float64), minlength=len(self._keys))
@@ -486,8 +486,8 @@ class ClusterSample(ComplexSample):
     # Variances
 
     def _moments(self, question: LinearScores, frequency: Array, group: Group) -> Moments:
-        places, counts, n = self._rows(group)
-        units, unit = self.units, self._unit[places]
+        indices, counts, n = self._rows(group)
+        units, unit = self.units, self._unit[indices]
 
         def in_units(values: Array) -> Array:
             result = np.zeros((len(units.stratum), values.shape[1]))
@@ -499,8 +499,8 @@ class ClusterSample(ComplexSample):
         weight, everybody = np.broadcast_to(found.trials, sums.shape), in_units(n)[:, 0]
         if not units.needs_squares:
             return Moments(in_units(sums), in_units(weight), everybody)
-        squared = counts if self.squares is None else np.asarray(self.squares)[places]
-        total = n if self.cells.squares is None else np.asarray(self.cells.squares)[places][:, np.newaxis]
+        squared = counts if self.squares is None else np.asarray(self.squares)[indices]
+        total = n if self.cells.squares is None else np.asarray(self.cells.squares)[indices][:, np.newaxis]
         once, asked = question.sums(squared, total), question.readout(squared, total).trials
         twice = question.squared_sums(squared, once, found.exact)
         about = twice - 2 * frequency * once + frequency**2 * asked
@@ -543,9 +543,9 @@ class ClusterSample(ComplexSample):
         return Shown(min(freedom, most), max(shown, LEAST_SHOWN), False, certain, fixed / random if random > 0 else 0.0)
 
     def _squares(self, group: Group) -> Array:
-        places, _, n = self._rows(group)
-        squares = n[:, 0] if self.cells.squares is None else np.asarray(self.cells.squares)[places]
-        return np.bincount(self._unit[places], squares, minlength=len(self._keys)).astype(np.float64)
+        indices, _, n = self._rows(group)
+        squares = n[:, 0] if self.cells.squares is None else np.asarray(self.cells.squares)[indices]
+        return np.bincount(self._unit[indices], squares, minlength=len(self._keys)).astype(np.float64)
 
     def _worth(self, group: Group) -> float:
         """Kish's effective sample size of a group."""
@@ -559,7 +559,7 @@ class ClusterSample(ComplexSample):
             each = [float((part**2).sum()) for part in (*moved, moved[0] - moved[1])]
         else:
             one, two = (deviations.scaled(1 / gain) for deviations, _ in both)
-            each = [float(self.units.variance(part)[0]) for part in (one, two, one.minus(two))]
+            each = [float(self.units.variance(part)[0]) for part in (one, two, one.difference(two))]
         facts = zip(moments, pair, both, strict=True)
         shown = [self._shown(m.everybody, group, freedom).freedom for m, group, (_, freedom) in facts]
         freedom = self._freedom_of_difference(moments, each, shown, [self._worth(group) for group in pair])
@@ -595,12 +595,12 @@ class ClusterSample(ComplexSample):
             return 0.0
         total = 0.0
         for group in pair:
-            places, counts, n = self._rows(group)
-            squared = counts if self.squares is None else np.asarray(self.squares)[places]
-            weight = n if self.cells.squares is None else np.asarray(self.cells.squares)[places][:, np.newaxis]
+            indices, counts, n = self._rows(group)
+            squared = counts if self.squares is None else np.asarray(self.squares)[indices]
+            weight = n if self.cells.squares is None else np.asarray(self.cells.squares)[indices][:, np.newaxis]
             mean, once = question.sums(counts, n) / n, question.sums(squared, weight)
             twice = question.squared_sums(squared, once, question.readout(squared, weight).exact)
-            people = self.reports[places].astype(np.float64)[:, np.newaxis]
+            people = self.reports[indices].astype(np.float64)[:, np.newaxis]
             scatter = people / np.maximum(people - 1, 1) * (twice - 2 * mean * once + mean**2 * weight)
             total += float(np.where(people > 1, scatter, 0.0).sum()) / float(n.sum()) ** 2
         return max(total, 0.0) if np.isfinite(total) else 0.0
@@ -623,13 +623,13 @@ class ClusterSample(ComplexSample):
             return super().within_clusters(question, groups)
         rows = []
         for group in groups:
-            places, counts, n = self._rows(group)
-            squared = counts if self.squares is None else np.asarray(self.squares)[places]
-            weight = n if self.cells.squares is None else np.asarray(self.cells.squares)[places][:, np.newaxis]
+            indices, counts, n = self._rows(group)
+            squared = counts if self.squares is None else np.asarray(self.squares)[indices]
+            weight = n if self.cells.squares is None else np.asarray(self.cells.squares)[indices][:, np.newaxis]
             found, once = question.readout(counts, n), question.readout(squared, weight)
             twice = question.squared_sums(squared, np.asarray(once.count, dtype=np.float64), once.exact)
             squares = twice - 2 * found.base * once.count + np.square(found.base) * once.trials
-            people = self.reports[places].astype(np.float64)[:, np.newaxis]
+            people = self.reports[indices].astype(np.float64)[:, np.newaxis]
             scatter = squares - (found.count - found.base * found.trials) ** 2 / people
             each = np.where(people > 1, people / np.maximum(people - 1, 1) * scatter, 0.0)
             rows.append(np.nan_to_num(np.maximum(each.sum(axis=0), 0)))
@@ -645,8 +645,8 @@ class ClusterSample(ComplexSample):
             if mine != theirs:
                 raise ValueError(f"tallies must have the same {name} to add up, but got {mine!r} and {theirs!r}")
         cells = self.cells + other.cells
-        for place, role in enumerate(("strata", "clusters")):
-            _refuse_lookalikes(role, [key[place] for key in self._keys + other._keys])
+        for index, role in enumerate(("strata", "clusters")):
+            _refuse_lookalikes(role, [key[index] for key in self._keys + other._keys])
         mine, theirs = (
             [cells_in_order(values, one.cells.groups, cells.groups) for values in (one.people, one.squares)]
             for one in (self, other)
@@ -735,13 +735,13 @@ def _named(number: int, name: str, one: str, several: str) -> str:
     return f"{counted(number, one, several)} ({name})"
 
 
-def cells_in_order(values: Any, given: tuple[Group, ...], groups: tuple[Group, ...]) -> Any:
+def cells_in_order(values: Any, present: tuple[Group, ...], groups: tuple[Group, ...]) -> Any:
     """Align values of cells with other cells; new cells have zeros."""
     if values is None:
         return None
-    order = {group: place for place, group in enumerate(groups)}
+    order = {group: index for index, group in enumerate(groups)}
     result = np.zeros((len(groups), *np.shape(values)[1:]), dtype=values.dtype)
-    result[[order[group] for group in given]] = values
+    result[[order[group] for group in present]] = values
     return result
 
 
@@ -762,9 +762,9 @@ def _ordered(keys: Any) -> list[Any]:
     return sorted(keys, key=lambda key: group_order((key,)))
 
 
-def numbers_of_cells(name: str, given: Any, shape: tuple[int, ...]) -> Array:
+def numbers_of_cells(name: str, values: Any, shape: tuple[int, ...]) -> Array:
     try:
-        array = np.array(given, dtype=np.float64)
+        array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be numbers") from None
     if array.shape != shape or not (array >= 0).all():

@@ -429,7 +429,7 @@ def load(
     refuse_bad_amounts(table, columns, bad or (0 if weight is None else int((~np.isfinite(weight)).sum())))
     number = np.asarray(rows["number"])
     refuse_overflow(float(number.sum()))  # before they are integers, which may not fit
-    values = {columns.value: rows["value"], **{name: rows[f"by{place}"] for place, name in enumerate(columns.by)}}
+    values = {columns.value: rows["value"], **{name: rows[f"by{index}"] for index, name in enumerate(columns.by)}}
     heavy = _doubles(rows.get("positive"))
     return Loaded(
         values,
@@ -512,18 +512,18 @@ def _doubles(values: Any) -> Array | None:
 
 
 def _in_memory(
-    given: Mapping[str, Any],
+    data: Mapping[str, Any],
     selection: Selection,
     *,
     text: bool = False,
     orders: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Loaded:
     names = selection.columns
-    columns = {name: given[name] for name in (names.value, *names.by)}
+    columns = {name: data[name] for name in (names.value, *names.by)}
     size = length(columns[names.value]) or 0
     for name, values in columns.items():
         refuse_length(f"column {name!r}", values, size)
-    weights, counts = (None if name is None else given[name] for name in (names.weights, names.counts))
+    weights, counts = (None if name is None else data[name] for name in (names.weights, names.counts))
     return with_amounts(Loaded(columns, text=text, orders=orders), size, weights, counts, names.amounts)
 
 

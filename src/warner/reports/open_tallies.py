@@ -17,7 +17,7 @@ from warner.designs import device_from_dict
 from warner.designs.labels import MISSING
 from warner.designs.open_domain import OpenDomain
 from warner.designs.support_counts import LevelReports
-from warner.documents import Document, checked, document, loaded, parsed, save_text, skipped_fields
+from warner.documents import Document, Saved, checked, skipped_fields
 from warner.reports.counts import (
     aggregated_names,
     left_out,
@@ -25,7 +25,7 @@ from warner.reports.counts import (
     refuse_unknown,
     selected_groups,
     shortened_keys,
-    together,
+    sum_of_invalid,
 )
 from warner.reports.tallies import (
     Group,
@@ -38,7 +38,6 @@ from warner.runtime import refuse_beyond_memory
 from warner.text import counted, group_name, printable, reports_counted
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Mapping, Sequence
 
     from warner.designs.contract import Design
@@ -52,7 +51,7 @@ COPIES = 4  # of reports as they are read, while a tally is made
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OpenTally:
+class OpenTally(Saved):
     """Reports of an open domain, by level and group, with the design that they went through.
 
     Made by `warner.tally`. Tallies of the same design add up with ``+`` and ``sum``.
@@ -86,6 +85,7 @@ class OpenTally:
     skipped_files: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     backend: str | None = field(default=None, kw_only=True)
     weighted: ClassVar[bool] = False
+    _format: ClassVar[str] = FORMAT
 
     def __post_init__(self) -> None:
         refuse_grouping(self.by, self.groups, FOUND)
@@ -103,18 +103,18 @@ class OpenTally:
         return (self,)
 
     @classmethod
-    def of_rows(cls, design: OpenDomain, rows: Integers, place: Integers | None = None, **more: Any) -> OpenTally:
-        """Make a tally of reports in the format of `OpenForm`; `place` is the number of each report's group."""
-        place = np.zeros(len(rows), dtype=np.int64) if place is None else place
-        order = np.lexsort((*rows.T[::-1], place))  # the order in which reports came is not kept
-        rows, place = rows[order], place[order]
+    def of_rows(cls, design: OpenDomain, rows: Integers, index: Integers | None = None, **more: Any) -> OpenTally:
+        """Make a tally of reports in the format of `OpenForm`; `index` is the number of each report's group."""
+        index = np.zeros(len(rows), dtype=np.int64) if index is None else index
+        order = np.lexsort((*rows.T[::-1], index))  # the order in which reports came is not kept
+        rows, index = rows[order], index[order]
         level, kind = rows[:, 0], np.min_scalar_type(design.field - 1)
         chosen = [np.flatnonzero(level == number) for number in range(1, design.levels + 1)]
         levels = tuple(
             LevelReports(rows[which, 1 : number + 1].astype(np.uint32), rows[which, -1].astype(kind))
             for number, which in enumerate(chosen, start=1)
         )
-        return cls(design, levels, places=tuple(place[which].astype(np.uint32) for which in chosen), **more)
+        return cls(design, levels, places=tuple(index[which].astype(np.uint32) for which in chosen), **more)
 
     @cached_property
     def rows(self) -> tuple[Integers, Integers]:
@@ -130,7 +130,7 @@ class OpenTally:
     @property
     def level_sizes(self) -> Integers:
         """The number of reports of each level, of shape (levels,), or (groups, levels)."""
-        sizes = np.stack([np.bincount(place, minlength=self._width) for place in self.places], axis=-1)
+        sizes = np.stack([np.bincount(index, minlength=self._width) for index in self.places], axis=-1)
         return sizes if self.by else sizes[0]
 
     @property
@@ -149,8 +149,8 @@ class OpenTally:
         if not self.by:
             return self.levels
         return tuple(
-            LevelReports(reports.directions[place == number], reports.values[place == number])
-            for reports, place in zip(self.levels, self.places, strict=True)
+            LevelReports(reports.directions[index == number], reports.values[index == number])
+            for reports, index in zip(self.levels, self.places, strict=True)
         )
 
     def closed(self, values: Sequence[str] | Sequence[int], *, other: bool = False) -> Tally:
@@ -161,9 +161,9 @@ class OpenTally:
         """Count the reports under a closed list of this open domain."""
         if getattr(design, "source", None) != self.design:
             raise ValueError(f"design must be a closed list of {self.design!r}, but got {design!r}")
-        rows, place = self.rows
+        rows, index = self.rows
         left: dict[str, Any] = {name: getattr(self, name) for name in (*LEFT_OUT, "backend", "skipped_files")}
-        sums = [design.law.count(rows[place == number]) for number in range(self._width)]
+        sums = [design.law.count(rows[index == number]) for number in range(self._width)]
         if not self.by:
             return Tally(design, sums[0].counts, n=int(sums[0].n), **left)
         counts = np.array([part.counts for part in sums], dtype=np.int64).reshape(-1, len(design.law.columns))
@@ -190,8 +190,8 @@ class OpenTally:
 
     def _regrouped(self, by: tuple[str, ...], groups: tuple[Group, ...], numbers: Integers) -> OpenTally:
         """Return the reports with new numbers of their groups; groups with the number -1 are left out."""
-        rows, place = self.rows
-        index = numbers[place]
+        rows, position = self.rows
+        index = numbers[position]
         present = numbers >= 0
         left: dict[str, Any] = {}
         for name in LEFT_OUT:
@@ -228,20 +228,16 @@ class OpenTally:
                 given = f"{getattr(self, name)!r} and {getattr(other, name)!r}"
                 raise ValueError(f"tallies must have the same {what} to add up, but got {given}")
         groups = tuple(sorted({*self.groups, *other.groups}, key=group_order))
-        place = {group: number for number, group in enumerate(groups)}
-        rows, places = [], []
-        left = {name: np.zeros(len(groups) if self.by else 1, dtype=np.int64) for name in LEFT_OUT}
-        for part in (self, other):
-            numbers = np.array([place[group] for group in part.groups] if self.by else [0], dtype=np.int64)
-            rows.append(part.rows[0])
-            places.append(numbers[part.rows[1]])
-            for name, total in left.items():
-                total[numbers] += np.atleast_1d(getattr(part, name))
-        counts: dict[str, Any] = {name: total if self.by else int(total[0]) for name, total in left.items()}
-        counts |= {"dropped": together(self.dropped, other.dropped), "backend": self.backend}
-        counts["skipped_files"] = {**self.skipped_files, **other.skipped_files}
-        more = {"by": self.by, "groups": groups, **counts}
-        return self.of_rows(self.design, np.concatenate(rows), np.concatenate(places), **more)
+        index = {group: number for number, group in enumerate(groups)}
+        numbers = ([index[group] for group in part.groups] if self.by else [0] for part in (self, other))
+        parts = [
+            part._regrouped(self.by, groups, np.array(new)) for part, new in zip((self, other), numbers, strict=True)
+        ]
+        more = {name: sum(getattr(part, name) for part in parts) for name in LEFT_OUT}
+        more |= {"dropped": sum_of_invalid(self.dropped, other.dropped), "backend": self.backend}
+        more["skipped_files"] = {**self.skipped_files, **other.skipped_files}
+        rows, groups_of_rows = map(np.concatenate, zip(*(part.rows for part in parts), strict=True))
+        return self.of_rows(self.design, rows, groups_of_rows, by=self.by, groups=groups, **more)
 
     def __radd__(self, other: object) -> OpenTally:
         return self if type(other) is int and other == 0 else NotImplemented  # where `sum` begins
@@ -260,9 +256,9 @@ class OpenTally:
 
     def to_dict(self) -> Document:
         """Return the tally as a JSON document: the design, and the reports of each group."""
-        rows, place = self.rows
+        rows, index = self.rows
         form = self.design.report_form
-        lists = [form.written(rows[place == number]).tolist() for number in range(self._width)]
+        lists = [form.written(rows[index == number]).tolist() for number in range(self._width)]
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -274,10 +270,6 @@ class OpenTally:
             "groups": [list(group) for group in self.groups],
             **skipped_fields(self.skipped_files),
         }
-
-    def to_json(self) -> str:
-        """Write the tally as JSON."""
-        return document(self.to_dict())
 
     @classmethod
     def from_dict(cls, fields: Document) -> OpenTally:
@@ -308,23 +300,9 @@ class OpenTally:
             if not isinstance(numbers, list) or any(type(number) is not int for number in numbers):
                 raise ValueError(f"{name} must be a whole number, one for each group")
             left[name] = np.array(numbers, dtype=np.int64 if not numbers else None) if by else numbers[0]
-        place = np.repeat(np.arange(width), [len(part) for part in lists])
+        index = np.repeat(np.arange(width), [len(part) for part in lists])
         rows = np.concatenate([design.report_form.read([]).reports, *(part.reports for part in read)])
-        return cls.of_rows(design, rows, place, **grouping, **left)
-
-    @classmethod
-    def from_json(cls, text: str) -> OpenTally:
-        """Read a tally from JSON; anything else raises an error that names the reason."""
-        return cls.from_dict(parsed(text, FORMAT))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tally to a file, atomically."""
-        save_text(path, self.to_json())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> OpenTally:
-        """Read a tally that `save` wrote."""
-        return loaded(path, cls.from_json)
+        return cls.of_rows(design, rows, index, **grouping, **left)
 
     def __repr__(self) -> str:
         reports = reports_counted(int(np.sum(self.n)), weighted=False)
@@ -349,23 +327,23 @@ def open_tally(
 ) -> OpenTally:
     """Make a tally of rows and of the invalid values among them, which raise an error unless `drop`."""
     numbers: dict[Group, int] = {}
-    reports, places = [], []
+    reports, indices = [], []
     strange: dict[str, int] = {}
     left: dict[str, list[tuple[Integers, Integers]]] = {name: [] for name in LEFT_OUT}
     for rows, unknown in parts:
-        place = np.array([numbers.setdefault(group, len(numbers)) for group in rows.groups], dtype=np.int64)
+        index = np.array([numbers.setdefault(group, len(numbers)) for group in rows.groups], dtype=np.int64)
         size = len(rows.status)
-        group = np.repeat(place[:1], size) if rows.group_index is None else place[rows.group_index]
+        group = np.repeat(index[:1], size) if rows.group_index is None else index[rows.group_index]
         number = np.ones(size, dtype=np.int64) if rows.number is None else rows.number.astype(np.int64)
         good = np.flatnonzero(rows.status == 0)
         if rows.number is not None:
             _refuse_many(int(number[good].sum()), design)
             good = np.repeat(good, number[good])
         reports.append(rows.reports[good])
-        places.append(group[good])
+        indices.append(group[good])
         for name, which in zip(LEFT_OUT, (rows.status == MISSING, rows.status < MISSING), strict=True):
             left[name].append((group[which], number[which]))
-        strange = together(strange, unknown)
+        strange = sum_of_invalid(strange, unknown)
     groups = tuple(sorted(numbers, key=group_order))
     order = np.zeros(len(numbers) or 1, dtype=np.int64)
     for new, group_values in enumerate(groups):
@@ -380,7 +358,7 @@ def open_tally(
         refuse_unknown(int(np.sum(totals["unknown"])), strange, design.report_form)
     more = {"by": by, "groups": groups if by else (), "dropped": strange, "backend": backend, **totals}
     every = np.concatenate(reports) if reports else np.zeros((0, design.levels + 2), dtype=np.int64)
-    return OpenTally.of_rows(design, every, order[np.concatenate(places)] if places else None, **more)
+    return OpenTally.of_rows(design, every, order[np.concatenate(indices)] if indices else None, **more)
 
 
 def _refuse_many(reports: int, design: OpenDomain) -> None:

@@ -289,13 +289,13 @@ def _counted(source: Table, columns: Roles, limit: int, *, positive: bool = Fals
 def _counted_texts(relation: Any, columns: Roles, limit: int) -> CountedRows:
     """Count distinct rows of texts in DuckDB itself: importing Narwhals and Arrow would take longer."""
     quoted = ['"' + name.replace('"', '""') + '"' for name in (columns.value, *columns.by)]
-    names = ["value", *(f"by{place}" for place in range(len(columns.by)))]
+    names = ["value", *(f"by{index}" for index in range(len(columns.by)))]
     selected = ", ".join(f"{column} AS {name}" for column, name in zip(quoted, names, strict=True))
     counted = relation.aggregate(f"{selected}, count(*) AS number", ", ".join(quoted)).limit(limit)
     if limit > FEW_ROWS:
         return {name: values if name == "number" else values.tolist() for name, values in counted.fetchnumpy().items()}
     rows = counted.fetchall()
-    return {name: [row[place] for row in rows] for place, name in enumerate([*names, "number"])}
+    return {name: [row[index] for row in rows] for index, name in enumerate([*names, "number"])}
 
 
 def fetch_rows(source: Table, names: Sequence[str]) -> dict[str, Any]:

@@ -335,17 +335,17 @@ def _csv_rows(lines: TextIO, source: str, columns: Devices, keep: Sequence[str])
     for name in selected:
         if name not in header:
             raise ValueError(f"there is no column {name!r} among the {len(header)} columns")
-    places = [header.index(name) for name in selected]
+    indices = [header.index(name) for name in selected]
     filled = (row for row in reader if row or len(header) == 1)  # a blank line is no row, but of a single column
     done = 0
     while rows := list(itertools.islice(filled, PIECE_ROWS)):
-        if long := [place for place, row in enumerate(rows, 1) if len(row) > len(header)]:
+        if long := [index for index, row in enumerate(rows, 1) if len(row) > len(header)]:
             raise ValueError(f"row {done + long[0]:,} of {source} has more values than the header has names")
         done += len(rows)
         # A short row has a missing answer, which raises an error with the number of the row.
         yield {
-            name: [row[place] if place < len(row) and row[place] else None for row in rows]
-            for name, place in zip(selected, places, strict=True)
+            name: [row[index] if index < len(row) and row[index] else None for row in rows]
+            for name, index in zip(selected, indices, strict=True)
         }
 
 

@@ -199,7 +199,7 @@ def _answered(request: Document, answers: IO[bytes]) -> tuple[int, str]:
     return ANSWERED, ""
 
 
-def _read(request: Document, file: str, **options: Any) -> tuple[Document, Any]:
+def _read_file(request: Document, file: str, **options: Any) -> tuple[Document, Any]:
     import pyreadstat
 
     reader = getattr(pyreadstat, READERS[request["kind"]])
@@ -213,7 +213,7 @@ def _write_stream(request: Document, file: str, answers: IO[bytes]) -> None:
 
     types, description, rows = request.get("types"), "", request.get("rows", 0)
     if types is None:
-        metadata = _read(request, file, metadataonly=True)[1]
+        metadata = _read_file(request, file, metadataonly=True)[1]
         types, labels, _ = _described(metadata)
         number = getattr(metadata, "number_rows", None)
         if small := bool(types) and number is not None and 0 <= number * len(types) <= request["cells"]:
@@ -223,9 +223,9 @@ def _write_stream(request: Document, file: str, answers: IO[bytes]) -> None:
     schema, done, size = schema_of(types).with_metadata({"description": description}), 0, rows
     with pa.ipc.new_stream(answers, schema) as stream:
         while size == rows > 0:
-            values, _ = _read(request, file, usecols=list(types), row_offset=done, row_limit=rows)
+            values, _ = _read_file(request, file, usecols=list(types), row_offset=done, row_limit=rows)
             columns = [
-                pa.array(_plain(values[name], types[name]), schema.field(name).type, from_pandas=True) for name in types
+                pa.array(_cells(values[name], types[name]), schema.field(name).type, from_pandas=True) for name in types
             ]
             size = len(columns[0])
             done += size
@@ -255,7 +255,7 @@ def _in_order(labels: Mapping[Any, str]) -> dict[Any, str]:
     return dict(sorted(labels.items(), key=lambda pair: (isinstance(pair[0], str), pair[0])))
 
 
-def _plain(values: Sequence[Any], held: str) -> Sequence[Any]:
+def _cells(values: Sequence[Any], held: str) -> Sequence[Any]:
     if held == "text":
         return [value or None for value in values]
     if held == "moment":

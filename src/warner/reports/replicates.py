@@ -41,7 +41,7 @@ class ReplicateSample(ComplexSample):
 
     def people_of(self, groups: list[Group]) -> Array:
         cells = [self._cells_of.get(group, [0]) for group in groups]
-        return np.array([[self.reports[places].max()] for places in cells], dtype=np.float64)
+        return np.array([[self.reports[indices].max()] for indices in cells], dtype=np.float64)
 
     def _deviations(self, question: LinearScores, frequency: Array, group: Group) -> Array:
         _, counts, n = self._rows(group)
@@ -77,7 +77,7 @@ class ReplicateSample(ComplexSample):
     def _in_all(self, question: LinearScores, frequency: Array, group: Group) -> Array:
         """Deviations under every set of weights; zero for weights without the group."""
         result = np.zeros((self.replicates, frequency.size))
-        numbers = [self.cells.groups[place][-1] for place in self._cells_of.get(group, [])]
+        numbers = [self.cells.groups[index][-1] for index in self._cells_of.get(group, [])]
         result[numbers] = self._deviations(question, frequency, group)
         return result
 

@@ -106,11 +106,11 @@ def clustered(asked: Sample, cells: Tally, total: Subtotal, by: tuple[str, ...])
 
 def _parts(cells: Tally) -> tuple[dict[Any, float], Tally]:
     """Remove the sampled parts from the keys of cells; also return the part of each stratum."""
-    place = cells.by.index(PART_SAMPLED)
+    index = cells.by.index(PART_SAMPLED)
     stratum = cells.by.index(STRATUM) if STRATUM in cells.by else None
-    parts = parts_by_stratum((None if stratum is None else key[stratum], key[place]) for key in cells.groups)
-    groups = tuple(key[:place] + key[place + 1 :] for key in cells.groups)
-    return parts, replace(cells, by=cells.by[:place] + cells.by[place + 1 :], groups=groups)
+    parts = parts_by_stratum((None if stratum is None else key[stratum], key[index]) for key in cells.groups)
+    groups = tuple(key[:index] + key[index + 1 :] for key in cells.groups)
+    return parts, replace(cells, by=cells.by[:index] + cells.by[index + 1 :], groups=groups)
 
 
 def replicate(asked: Sample, whole: Tally, alike: Tally, each: list[Tally]) -> Tally:
@@ -120,7 +120,7 @@ def replicate(asked: Sample, whole: Tally, alike: Tally, each: list[Tally]) -> T
     assert alike.sample is not None
     assert asked.scale is not None
     numbers = alike.sample.people_of(list(groups))[:, 0].astype(np.int64)
-    keys = tuple((*group, place) for place in range(len(aligned)) for group in groups)
+    keys = tuple((*group, index) for index in range(len(aligned)) for group in groups)
     arrays: dict[str, Any] = {
         name: np.concatenate([np.asarray(getattr(part, name)).reshape(len(groups), -1) for part in aligned])
         for name in ("counts", "histogram")
@@ -151,8 +151,8 @@ def _title(weights: Any, otherwise: str) -> str | None:
 def _refuse_missing(cells: Tally, name: str, role: str) -> None:
     if name not in cells.by:
         return
-    place = cells.by.index(name)
-    lost = [cell for cell, key in enumerate(cells.groups) if key[place] is None]
+    index = cells.by.index(name)
+    lost = [cell for cell, key in enumerate(cells.groups) if key[index] is None]
     if lost:
         raise ValueError(
             f"{role} must be known for everybody, but some rows have none; leave these out, or give them a name"

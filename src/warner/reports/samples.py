@@ -92,7 +92,7 @@ class Sampling:
         """
         if self.cluster is not None and self.stratum is not None:
             split = np.flatnonzero(self.clusters.stratum[self.cluster] != self.stratum)
-            refuse_split_clusters([names[place] for place in np.unique(self.cluster[split]).tolist()])
+            refuse_split_clusters([names[index] for index in np.unique(self.cluster[split]).tolist()])
         if self.cluster is not None:
             refuse_few_units(np.bincount(self.clusters.stratum), "clusters")
         elif self.stratum is not None:

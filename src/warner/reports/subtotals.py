@@ -19,7 +19,7 @@ import numpy as np
 from warner.designs.facts import Counted
 from warner.designs.labels import MISSING, OUTSIDE, is_missing
 from warner.designs.report_forms import all_reports
-from warner.reports.counts import together
+from warner.reports.counts import sum_of_invalid
 from warner.reports.queries import INSIDE
 from warner.reports.tallies import SUMMED, Tally, group_order
 from warner.runtime import TALLY_BYTES, refuse_beyond_memory
@@ -288,7 +288,7 @@ def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
             arrays[name] = _grown(arrays[name], len(numbers))
             arrays[name][rows_of_part] += values
         rows, bad, roughly = rows + part.rows, bad + part.bad, roughly + part.roughly
-        strange = together(strange, part.strange)
+        strange = sum_of_invalid(strange, part.strange)
     groups = tuple(sorted(numbers, key=group_order))
     order = [numbers[group] for group in groups]
     arrays = {name: values[order] for name, values in arrays.items()}

@@ -22,7 +22,7 @@ from warner.arrays import LARGEST_TOTAL, Array, Counts, Integers, Mask, PerGroup
 from warner.designs import design_from_dict, listed_design
 from warner.designs.contract import Design, Device
 from warner.designs.facts import LinearCombination, SamplingModel
-from warner.documents import Document, checked, document, loaded, parsed, save_text, skipped_fields
+from warner.documents import Document, Saved, checked, loaded, parsed, skipped_fields
 from warner.reports.counts import (
     LONG_ROW,
     Block,
@@ -38,7 +38,7 @@ from warner.reports.counts import (
     refuse_squares,
     selected_groups,
     shortened_keys,
-    together,
+    sum_of_invalid,
 )
 from warner.reports.design_based import (
     LinearScores,
@@ -75,7 +75,7 @@ Group: TypeAlias = tuple[Any, ...]  # one value for each name in `by`
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tally:
+class Tally(Saved):
     """Number of reports that gave each answer, with the design that randomized them.
 
     Made by `tally`, or directly from counts. Tallies of the same design add up with ``+`` and ``sum``, so that shards
@@ -393,7 +393,7 @@ class Tally:
             if getattr(mine, name) is not None and getattr(theirs, name) is not None
         }
         skipped = {**self.skipped_files, **other.skipped_files}
-        dropped = together(self.dropped, other.dropped)
+        dropped = sum_of_invalid(self.dropped, other.dropped)
         return Tally(self.design, by=self.by, groups=groups, dropped=dropped, skipped_files=skipped, **sums)
 
     def __radd__(self, other: object) -> Tally:
@@ -403,16 +403,16 @@ class Tally:
         """Return the same reports with these groups, in this order; new groups have no reports."""
         if groups == self.groups:
             return self
-        order = {group: place for place, group in enumerate(groups)}
-        place = [order[group] for group in self.groups]
+        order = {group: index for index, group in enumerate(groups)}
+        index = [order[group] for group in self.groups]
 
         def in_new_order(values: Counts) -> PerGroup:
             total = np.zeros((len(groups), *values.shape[1:]), dtype=values.dtype)
-            total[place] = values
+            total[index] = values
             return total
 
         moved = {name: in_new_order(value) for name in SUMMED if (value := getattr(self, name)) is not None}
-        kept = None if self.kept is None else self.kept.renumbered(place)
+        kept = None if self.kept is None else self.kept.renumbered(index)
         return replace(self, groups=groups, kept=kept, **moved)
 
     def aggregate(self, by: str | Sequence[str] = ()) -> Tally:
@@ -526,10 +526,6 @@ class Tally:
             **skipped_fields(self.skipped_files),
         }
 
-    def to_json(self) -> str:
-        """Write the tally as JSON."""
-        return document(self.to_dict())
-
     @classmethod
     def from_dict(cls, fields: Document) -> Tally:
         """Read a document of `to_dict`; anything else raises an error that names the reason."""
@@ -546,17 +542,13 @@ class Tally:
             raise ValueError(f"{DAMAGED_TALLY}{reason}") from None
 
     @classmethod
-    def from_json(cls, text: str) -> Tally | Pool:
+    def from_json(cls, text: str) -> Tally | Pool:  # type: ignore[override]
         """Read a tally or a pool from JSON; anything else raises an error that names the reason."""
         fields = parsed(text, FORMAT)
         return Pool.from_dict(fields) if fields.get("format") == POOL_FORMAT else cls.from_dict(fields)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tally to a file, atomically."""
-        save_text(path, self.to_json())
-
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Tally | Pool:
+    def load(cls, path: str | os.PathLike[str]) -> Tally | Pool:  # type: ignore[override]
         """Read a tally that `save` wrote, or a pool."""
         return loaded(path, cls.from_json)
 
@@ -594,7 +586,7 @@ def refuse_grouping(by: tuple[str, ...], groups: tuple[Group, ...], columns: Abs
     """Raise an error for names that clash with `columns` of a result, or groups that are not distinct."""
     if not isinstance(by, tuple) or any(not isinstance(name, str) or not name for name in by):
         raise ValueError(f"by must be a tuple of names that are not empty, but got {by!r}")
-    if twice := [name for place, name in enumerate(by) if name in by[:place]]:
+    if twice := [name for index, name in enumerate(by) if name in by[:index]]:
         raise ValueError(f"by must name each column once, but {twice[0]!r} is there twice")
     if clash := columns & set(by):
         raise ValueError(f"by must not name a group {min(clash)!r}, which is a column of the result; rename it")
@@ -607,18 +599,18 @@ def refuse_grouping(by: tuple[str, ...], groups: tuple[Group, ...], columns: Abs
         raise ValueError("groups must be distinct, with one value for each name in by")
 
 
-def _json_numbers(name: str, given: object) -> PerGroup:
+def _json_numbers(name: str, value: object) -> PerGroup:
     """Read a number or lists of numbers, more strictly than NumPy."""
-    if given is None and name in {"n", "histogram", "squares"}:
+    if value is None and name in {"n", "histogram", "squares"}:
         return None
-    rows = given if isinstance(given, list) else [given]
+    rows = value if isinstance(value, list) else [value]
     cells = [cell for row in rows for cell in (row if isinstance(row, list) else [row])]
     strange = [cell for cell in cells if type(cell) not in {int, float}]
     if strange:
         raise ValueError(f"{name} must be numbers, but holds {reprlib.repr(strange[0])}")
     if len({len(row) if isinstance(row, list) else None for row in rows}) > 1:
         raise ValueError(f"{name} must have lists of one length, one for each group")
-    return np.array(given)[()]
+    return np.array(value)[()]
 
 
 def refuse_design(design: object, usage: str) -> None:
@@ -652,7 +644,7 @@ POOL_FORMAT = "warner pool"
 
 
 @dataclass(frozen=True, repr=False)
-class Pool:
+class Pool(Saved):
     """Reports on the same answers collected under several designs; each respondent answers under one.
 
     Made by `pool`. `warner.estimate` maximizes the likelihood of all reports, with intervals from the efficient
@@ -666,6 +658,7 @@ class Pool:
     """
 
     parts: tuple[Tally, ...]
+    _format = POOL_FORMAT
     sample = None  # complex samples are not pooled
     counts_answers = False  # counts under several designs cannot be shown next to the answers
 
@@ -758,10 +751,6 @@ class Pool:
         """Return the pool as a JSON document: its tallies."""
         return {"format": POOL_FORMAT, "version": VERSION, "parts": [part.to_dict() for part in self.parts]}
 
-    def to_json(self) -> str:
-        """Write the pool as JSON."""
-        return document(self.to_dict())
-
     @classmethod
     def from_dict(cls, fields: Document) -> Pool:
         """Read a document of `to_dict`; anything else raises an error that names the reason."""
@@ -772,20 +761,6 @@ class Pool:
         if not isinstance(pooled, Pool) or len(pooled.parts) < len(read):
             raise ValueError("this pool is damaged: parts must be several tallies of different designs")
         return pooled
-
-    @classmethod
-    def from_json(cls, text: str) -> Pool:
-        """Read a pool from JSON; anything else raises an error that names the reason."""
-        return cls.from_dict(parsed(text, POOL_FORMAT))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the pool to a file, atomically."""
-        save_text(path, self.to_json())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Pool:
-        """Read a pool that `save` wrote."""
-        return loaded(path, cls.from_json)
 
     def __repr__(self) -> str:
         reports = reports_counted(self.n, weighted=self.weighted)
