@@ -245,12 +245,12 @@ def test_coverage_given_the_blanks_by_enumeration(share: float, d: int, epsilon:
         )
         table = warner.estimate(tally, method="inv").table()
         low, high = table["low"][::2], table["high"][::2]
-        # Population: each of those who are asked reports yes with the same probability, whatever the draw was.
+        # Population: each respondent who is asked reports yes with the same probability, whatever the draw was.
         chances = binom.pmf(np.arange(asked + 1), asked, q + (p - q) * share)
         covered = chances[(low <= share + 1e-12) & (share - 1e-12 <= high)].sum()
         assert covered >= 0.95 - 1e-12
         marginal += binom.pmf(asked, n, 1 / d) * covered
-        # All n respondents, of whom a fixed number says yes: those who are asked are drawn among them.
+        # All n respondents, of whom a fixed number says yes: the respondents who are asked are drawn among them.
         holders = round(n * share)
         drawn = np.zeros(asked + 1)
         for h in range(asked + 1):
