@@ -48,13 +48,14 @@ REPORT_STYLE = """
 .bars .range::after { right: 0; }
 .bars .number { text-align: right; font-variant-numeric: tabular-nums; }
 .technical { color: var(--soft); }
-.technical :is(th, td) { white-space: normal; overflow-wrap: anywhere; padding: .3rem .4rem; }
-@media (max-width: 30rem) { .technical table { font-size: .85rem; } }
+.technical :is(th, td) { white-space: normal; overflow-wrap: break-word; padding: .3rem .3rem; }
+@media (max-width: 30rem) { .technical table { font-size: .8rem; } .technical :is(th, td) { padding-inline: .2rem; } }
 .wording { white-space: pre-line; }
 .technical dl { margin-top: .8rem; }
 table.groups { width: auto; }
 table.groups caption { text-align: start; }
 table.groups th { padding-inline-start: 0; }
+@page { margin: 16mm; }
 @media print { h2, h3 { break-after: avoid; } .question, figure, table { break-inside: avoid; }
   .technical { break-before: page; } .bars .fill, .bars .track { print-color-adjust: exact; } }
 """
