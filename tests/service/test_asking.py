@@ -189,7 +189,7 @@ def test_every_set_of_questions_is_equally_likely() -> None:
 
 
 def test_boxes_have_exactly_the_probabilities_of_the_design_and_more_ticks_spend_no_more() -> None:
-    # At odds 3 : 1, at most 2 of 4: a label that is held 3/10, and any other 1/10. Two of three or more ticks are drawn.
+    # At odds 3 : 1, at most 2 of 4: a label that is held 3/10, any other 1/10. Two of three or more ticks are drawn.
     pills = SelectAll(["red", "green", "blue", "white"], epsilon=math.log(3.0000001), at_most=2).to_dict()
     pills |= {"odds": ["3", "1"]}
     found = in_node(survey=several(COIN).to_dict(), labels=[(pills, 10)])["counts"]
