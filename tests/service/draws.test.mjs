@@ -43,6 +43,20 @@ test("vectors are drawn byte by byte, and damaged designs refused", () => {
   assert.ok(draws > 1000 && damaged > 200);
 });
 
+test("several questions are drawn, and never randomized as if they were one", () => {
+  const { design: json } = file.several.find(({ design }) => design.mechanism === "select all" && design.at_most === null);
+  const read = design(json);
+  for (let i = 0; i < 100; i++) {
+    const places = read.drawn();
+    assert.equal(new Set(places).size, json.asked);
+    assert.ok(places.every((place) => json.options[place]));
+    assert.ok(["yes", "no"].includes(randomize(read.parts[places[0]], "yes")));
+  }
+  assert.throws(() => randomize(read, json.options[0]), /^TypeError: this design has several questions/);
+  const [{ design: split }] = file.several;
+  assert.throws(() => randomize(design(split), "yes"), RangeError);
+});
+
 test("every report has exactly its probability", () => {
   for (const [json, law] of [
     [response(["a", "b", "c"], 3, 1), [[3, 1, 1], [1, 3, 1], [1, 1, 3]]],

@@ -537,6 +537,9 @@ function cutoffResponse({ domain, odds, gaps }) {
 const several = {
   answers: { size: 0, at: () => undefined, indexOf: () => -1 },
   reports: { at: (report) => report },
+  draw() {
+    throw new TypeError("this design has several questions: draw them, and randomize the answers to these alone");
+  },
 };
 
 function split({ questions, designs, asked }) {

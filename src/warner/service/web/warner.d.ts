@@ -34,8 +34,14 @@ export interface Design {
   readonly mechanism: string;
   readonly answers: Answers;
   readonly reports: Reports;
-  /** What one report spends, in nats; never less than that. */
+  /** What one report spends, in nats; never less than that. For several questions, what all reports of a person spend. */
   readonly epsilon: number;
+  /** Of a split questionnaire, and of a question with several answers: draw, before any answer, the positions that are asked. */
+  drawn?(bytes?: Bytes): number[];
+  /** The designs of these questions, by position. */
+  readonly parts?: readonly Design[];
+  /** Of a question with at most so many answers: the code of a report, from the positions of all options that apply. */
+  pick?(positions: readonly number[], bytes?: Bytes): Code;
 }
 
 /**
