@@ -199,7 +199,7 @@ def test_boxes_have_exactly_the_probabilities_of_the_design_and_more_ticks_spend
         ticked, total = case["ticked"], 10 * case["first"]
         law = [Fraction(count, total) for count in case["counts"]]
         held = {*ticked, *range(4, 4 + max(0, 2 - len(ticked)))}
-        share = Fraction(3 - 1, 10) * min(1, Fraction(2, max(2, len(ticked))))
+        share = Fraction(3 - 1, 10) * Fraction(2, max(2, len(ticked)))
         assert law == [Fraction(1, 10) + share * (label in held) for label in range(6)]
         table.append(law)
     assert max(max(column) / min(column) for column in zip(*table, strict=True)) == 3
