@@ -169,7 +169,7 @@ def test_under_hashing_equal_patterns_of_answers_do_not_suffice_but_an_unchanged
     changing = itertools.combinations(itertools.permutations(range(4), 2), 2)
     worst = max(ratio(one * 2, other * 2) for one, other in changing)
     assert worst > forever**2
-    assert "even histories with the same pattern of answers can be told apart" in " ".join(design.in_words().split())
+    assert "even histories with the same pattern of answers are distinguishable" in " ".join(design.in_words().split())
 
 
 def test_any_two_histories_are_told_apart_by_the_second_round_at_most_for_each_report() -> None:

@@ -362,14 +362,12 @@ class Association(TableResult):
                 f"reports to {enumerated(blurred, 5)} do not tell all answers apart"
                 + ("" if self.tested is None else f": {unproven}")
             )
-        outside = sum(each.outside for each in self._correlations())
+        correlations = [*(each for pair in self.pairs for each in pair.correlations), *self.numeric]
+        outside = sum(each.outside for each in correlations)
         if outside:
             number = counted(outside, "correlation is", "correlations are")
             warnings.append(f"{number} estimated outside -1 to 1, by sampling error: there are too few people for this")
         return warnings
-
-    def _correlations(self) -> list[Correlation]:
-        return [*(each for pair in self.pairs for each in pair.correlations), *self.numeric]
 
     def text(self) -> str:
         """Return the table, the largest shares first, then the pairs of questions, and what so many questions cost."""

@@ -48,7 +48,6 @@ BYTE_OF_PAIR[np.stack(np.meshgrid(HEX_DIGITS, HEX_DIGITS, indexing="ij"), axis=-
 
 BYTES_ADDED_AT_ONCE = 2**16  # bytes that are added at once
 ROWS_MULTIPLIED_AT_ONCE = 2**15  # rows of a product, or words of which bits are counted, that are worked on at once
-MOST_ONES_IN_A_BYTE = 255  # zeros and ones whose sum fits into a byte
 BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1).astype(np.float64)  # of each byte
 
 

@@ -225,8 +225,9 @@ def values_of(domain: Labels, values: Any = None) -> Array:
     """
     if values is None or (isinstance(values, str) and values == THEMSELVES):
         if not is_numeric(domain):
+            text = next(label for label in domain if not is_numeric((label, label)))  # type: ignore[arg-type]
             raise ValueError(
-                f"answers must be numbers, but {_first_text(domain)!r} is none; give values, a number for each answer, "
+                f"answers must be numbers, but {text!r} is none; give values, a number for each answer, "
                 "such as 0 for never and 1 for once, or the midpoints of brackets"
             )
         if isinstance(domain, range):
@@ -268,10 +269,6 @@ def numbers_by_question(values: Mapping[str, Any] | None, questions: Sequence[st
         known = enumerated(list(map(repr, questions)), 8)
         raise ValueError(f"values must name randomized questions ({known}), but got {strange[0]!r}")
     return values
-
-
-def _first_text(domain: Labels) -> object:
-    return next(label for label in domain if not is_numeric((label, label)))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

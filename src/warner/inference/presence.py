@@ -179,7 +179,10 @@ def evidence(design: Design, indices: Sequence[int], n: float, alpha: float, pow
 
 def _best_set(likelihoods: Array, others: Array, n: float, alpha: float, power: float) -> CountTest:
     """Find the set of reports whose count detects the smallest share."""
-    sets = _every_set(likelihoods.size) if likelihoods.size <= TYPES_ENUMERATED else _sets_by_ratio(likelihoods, others)
+    if likelihoods.size <= TYPES_ENUMERATED:  # all sets but the empty one and that of all
+        sets = np.array(list(itertools.product((0.0, 1.0), repeat=likelihoods.size)))[1:-1]
+    else:
+        sets = _sets_by_ratio(likelihoods, others)
     held, chances = sets @ likelihoods, others @ sets.T
     absent, least = np.clip(chances.max(axis=0), 0, 1), np.clip(chances.min(axis=0), 0, 1)
     # The share that would be needed, by the normal law; then exactly, for the best ones.
@@ -191,11 +194,6 @@ def _best_set(likelihoods: Array, others: Array, n: float, alpha: float, power: 
     tests = [CountTest(n, absent[s], least[s], min(held[s], 1.0), sets[s]) for s in best]
     # Where no share is sure to be found, the best by its distance from the others
     return min(tests, key=lambda test: (test.smallest(alpha, power), test.absent - test.present))
-
-
-def _every_set(types: int) -> Array:
-    """List all sets of reports except the empty set and the set of all."""
-    return np.array(list(itertools.product((0.0, 1.0), repeat=types)))[1:-1]
 
 
 def _sets_by_ratio(likelihoods: Array, others: Array) -> Array:

@@ -410,7 +410,10 @@ def mean_limits(
         return no_interval if boundary else wald
     z = float(critical_value(level))
     realised = around(mean.shares, z * fit.accuracy(mean.slopes).errors)
-    people = _variance_of_people(fit, mean) if target == "population" else np.zeros(k)
+    people = np.zeros(k)
+    if target == "population":  # sampling adds the variance of the respondents' shares
+        rows = fit.model_data.observations
+        people = np.diagonal(score_covariance(rows, (mean.each - mean.shares) / rows.weight.sum()))
     start = profile_start(fit, z**2)
 
     def profiled(answer: int) -> tuple[float, float, float] | None:
@@ -454,12 +457,6 @@ def boundary_notes(fit: Regression) -> list[str]:
     if not reason:
         return [f"{text}: intervals and p-values are those of the profile likelihood."]
     return [f"{text}, and there is no profile likelihood {reason}: they have no interval. A linear model has one."]
-
-
-def _variance_of_people(fit: Regression, mean: MeanShares) -> Array:
-    """Variance that sampling from the population adds: that of the respondents' shares."""
-    rows = fit.model_data.observations
-    return np.asarray(np.diagonal(score_covariance(rows, (mean.each - mean.shares) / rows.weight.sum())))
 
 
 def _profiled(

@@ -136,7 +136,9 @@ def newton_ascent(
         if gain < KNOWN_MAXIMUM_NATS:
             for maximum in known:
                 near = abs(here.value + gain - maximum.value) < KNOWN_MAXIMUM_NATS
-                concave = factored is not None or _is_concave(likelihood, here)
+                concave = (
+                    factored is not None or eigensystem(here.information, likelihood).values[0] > POSITIVE_EIGENVALUE
+                )
                 if near and concave and _close(likelihood, b + step, maximum.coefficients):
                     return maximum
         # Where a share goes to 0 by a logit, the log-likelihood is an exponential in its predictor, and all steps are
@@ -183,10 +185,6 @@ def _largest_change(likelihood: Objective, direction: Array) -> float:
 
 def _close(likelihood: Objective, first: Array, second: Array) -> bool:
     return _largest_change(likelihood, first - second) < KNOWN_MAXIMUM_DISTANCE
-
-
-def _is_concave(likelihood: Objective, here: Expansion) -> bool:
-    return bool(eigensystem(here.information, likelihood).values[0] > POSITIVE_EIGENVALUE)
 
 
 def _step_off_a_saddle(likelihood: Objective, b: Array, direction: Array) -> Array:

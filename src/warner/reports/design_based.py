@@ -40,7 +40,7 @@ def design_based(tally: Tally, question: LinearScores, groups: Any, target: str)
     """Return the sampling model of shares in groups of a complex sample, with design-based standard errors."""
     refuse_realised(tally, target)
     assert tally.sample is not None
-    sample, rows = tally.sample, _numbers_of_groups(tally, groups)
+    sample, rows = tally.sample, np.arange(len(tally.answered))[slice(None) if groups is None else np.asarray(groups)]
     counts, n = tally.rows()
     keys = [tally.groups[row] if tally.by else () for row in rows.tolist()]
     people, total = sample.people_of(keys), n[rows, np.newaxis].astype(np.float64)
@@ -109,11 +109,6 @@ def refuse_realised(tally: Collected, target: str) -> None:
             'target must be "population" with strata, clusters or replicate weights, which are about sampling from a '
             f"population, but got {target!r}; leave these out for the share in the sample"
         )
-
-
-def _numbers_of_groups(tally: Tally, groups: Any) -> Integers:
-    every = np.arange(len(tally.answered))
-    return every if groups is None else every[np.asarray(groups)]
 
 
 def smallest_effective(tally: Tally) -> Array:

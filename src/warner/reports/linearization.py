@@ -155,10 +155,6 @@ class Units:
     def part(self) -> Array:
         return np.zeros(len(self.stratum)) if self.sampled is None else self.sampled[self.stratum]
 
-    @property
-    def needs_squares(self) -> bool:
-        return self.alone or self.sampled is not None
-
     def means(self, values: Array) -> Array:
         totals = np.zeros((self.strata, values.shape[1]))
         np.add.at(totals, self.stratum, values)
@@ -497,7 +493,7 @@ class ClusterSample(ComplexSample):
         found = question.readout(counts, n)
         sums = np.asarray(found.count, dtype=np.float64)
         weight, everybody = np.broadcast_to(found.trials, sums.shape), in_units(n)[:, 0]
-        if not units.needs_squares:
+        if not units.alone and units.sampled is None:
             return Moments(in_units(sums), in_units(weight), everybody)
         squared = counts if self.squares is None else np.asarray(self.squares)[indices]
         total = n if self.cells.squares is None else np.asarray(self.cells.squares)[indices][:, np.newaxis]

@@ -195,8 +195,8 @@ class OpenTally(Saved):
         present = numbers >= 0
         left: dict[str, Any] = {}
         for name in LEFT_OUT:
-            total = np.zeros(max(len(groups), 1), dtype=np.int64)
-            np.add.at(total, numbers[present], np.asarray(getattr(self, name))[present])
+            total = np.zeros(len(groups) if by else 1, dtype=np.int64)
+            np.add.at(total, numbers[present], np.atleast_1d(getattr(self, name))[present])
             left[name] = total if by else int(total[0])
         dropped = self.dropped if present.all() or not np.any(self.unknown) else {}
         more = {
@@ -229,10 +229,12 @@ class OpenTally(Saved):
                 raise ValueError(f"tallies must have the same {what} to add up, but got {given}")
         groups = tuple(sorted({*self.groups, *other.groups}, key=group_order))
         index = {group: number for number, group in enumerate(groups)}
-        numbers = ([index[group] for group in part.groups] if self.by else [0] for part in (self, other))
-        parts = [
-            part._regrouped(self.by, groups, np.array(new)) for part, new in zip((self, other), numbers, strict=True)
-        ]
+
+        def aligned(part: OpenTally) -> OpenTally:
+            numbers = [index[group] for group in part.groups] if self.by else [0]
+            return part._regrouped(self.by, groups, np.array(numbers, dtype=np.int64))
+
+        parts = [aligned(self), aligned(other)]
         more = {name: sum(getattr(part, name) for part in parts) for name in LEFT_OUT}
         more |= {"dropped": sum_of_invalid(self.dropped, other.dropped), "backend": self.backend}
         more["skipped_files"] = {**self.skipped_files, **other.skipped_files}

@@ -76,11 +76,6 @@ def _flag(good: Frame) -> Frame:
     return nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1))
 
 
-def summable_counts() -> Frame:
-    """Return counts as doubles: their sums are exact up to 2^53, and overflow in no engine."""
-    return nw.col("number").cast(nw.Float64)
-
-
 def refuse_bad_amounts(source: Table, columns: Roles, bad: float) -> None:
     if not bad or columns.amounts is None:
         return
@@ -266,7 +261,7 @@ def _query(
         rows = rows.with_columns(**added)
         sums += [nw.col(name).sum() for name in ("weight", "bad", *added)]
     if columns.counts is not None:
-        rows = rows.with_columns(summable_counts())
+        rows = rows.with_columns(nw.col("number").cast(nw.Float64))  # exact up to 2^53, and overflows in no engine
         sums = [nw.col("number").sum(), nw.col("bad").sum()]
     names = ["value", *(f"by{i}" for i in range(len(columns.by))), *(["kind"] if only is not None else [])]
     return rows.group_by(*names).agg(*sums)

@@ -235,7 +235,10 @@ def _write_stream(request: Document, file: str, answers: IO[bytes]) -> None:
 
 
 def _described(metadata: Any) -> Description:
-    value_labels = {name: _in_order(labels) for name, labels in metadata.variable_value_labels.items()}
+    value_labels = {
+        name: dict(sorted(labels.items(), key=lambda pair: (isinstance(pair[0], str), pair[0])))  # codes may be letters
+        for name, labels in metadata.variable_value_labels.items()
+    }
     types = {}
     for name in metadata.column_names:
         held, written = str(metadata.readstat_variable_types[name]), str(metadata.original_variable_types[name])
@@ -248,11 +251,6 @@ def _described(metadata: Any) -> Description:
         if name in value_labels
     }
     return Description(types, {name: some for name, some in labels.items() if some})
-
-
-def _in_order(labels: Mapping[Any, str]) -> dict[Any, str]:
-    """Sort labels by their codes; Stata uses letters for some missing values."""
-    return dict(sorted(labels.items(), key=lambda pair: (isinstance(pair[0], str), pair[0])))
 
 
 def _cells(values: Sequence[Any], held: str) -> Sequence[Any]:
