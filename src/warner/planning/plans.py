@@ -521,7 +521,7 @@ class PlanOptions(TypedDict, total=False):
     rng: np.random.Generator | None
 
 
-class TestOptions(PlanOptions, total=False):
+class OptionsOfTests(PlanOptions, total=False):
     """Options of `plan` for a test."""
 
     covariate: float | None
@@ -542,13 +542,17 @@ def plan(  # type: ignore[overload-overlap]  # every text may be a quantity, but
     **options: Unpack[PlanOptions],
 ) -> Plan: ...
 @overload
-def plan(domain: Domain | Design | None = None, *, reference: float, **options: Unpack[TestOptions]) -> PowerPlan: ...
-@overload
 def plan(
-    domain: Domain | Design | None = None, *, shares: tuple[float, float], **options: Unpack[TestOptions]
+    domain: Domain | Design | None = None, *, reference: float, **options: Unpack[OptionsOfTests]
 ) -> PowerPlan: ...
 @overload
-def plan(domain: Domain | Design | None = None, *, coefficient: float, **options: Unpack[TestOptions]) -> PowerPlan: ...
+def plan(
+    domain: Domain | Design | None = None, *, shares: tuple[float, float], **options: Unpack[OptionsOfTests]
+) -> PowerPlan: ...
+@overload
+def plan(
+    domain: Domain | Design | None = None, *, coefficient: float, **options: Unpack[OptionsOfTests]
+) -> PowerPlan: ...
 @overload
 def plan(
     domain: Domain | Design | None = None,
