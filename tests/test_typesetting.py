@@ -166,9 +166,9 @@ def test_a_regression_has_people_references_and_criteria_below_its_table() -> No
     fit = warner.regress("answer ~ x + region", data, surveys.forced_response(truth="2/3", yes="1/6"), counts="people")
     criteria = fit.criteria
     for text in (fit.to_markdown(), fit.to_latex(), unescape(fit.to_html())):
-        assert f"{fit.people:,} respondents used" in text
-        assert "Levels are compared with region = north." in text
-        assert f"Log-likelihood {fit.log_likelihood:,.2f}, AIC {criteria.aic:,.2f}, BIC {criteria.bic:,.2f}" in text
+        assert f"N = {fit.people:,} respondents" in text
+        assert "levels are compared with region = north." in text
+        assert f"log-likelihood {fit.log_likelihood:,.2f}, AIC {criteria.aic:,.2f}, BIC {criteria.bic:,.2f}" in text
         assert "against" in text
         assert "e-" not in text.replace("pre-", "")
     assert fit.printed().title == "Log-odds of 'yes' against 'no': answer ~ x + region"
@@ -303,6 +303,7 @@ MAKERS: dict[str, Callable[[], Result]] = {
     "mechanisms": lambda: warner.mechanisms(1000, epsilon=2, people=10**6),
     "audit": lambda: warner.audit(COIN.randomize, COIN, runs=200),
     "regression": rich,
+    "regression table": lambda: warner.regression_table([rich(), fit_of("A")]),
     "regression of three answers": lambda: fit_of("B"),
     "ordered regression": lambda: fit_of("B", model="ordered"),
     "linear regression": lambda: fit_of("A", model="linear"),

@@ -29,31 +29,29 @@ from warner.inference.answer_tables import (
     largest_first,
     left_out,
     name_columns,
+    respondents,
+    respondents_column,
     rows_left_out,
     sample_column,
     sample_in_words,
+    sample_notes,
     totals_of,
 )
 from warner.inference.checking import fit_warning
 from warner.inference.comparisons import Comparison, remainder, unmirrored
 from warner.inference.intervals import (
-    ONE_CLUSTER,
-    RANDOMIZATION,
     Confidence,
     Interval,
     Limits,
-    in_one_cluster,
     interval,
     limits,
-    methods_of,
 )
 from warner.inference.quantities import Quantities
-from warner.reports.design_based import LEAST_CLUSTERS, few_clusters
 from warner.reports.linearization import RESULT_COLUMN
 from warner.reports.tallies import Collected, Pool, holds_every_answer, refuse_uncounted
 from warner.results import Column, Estimates, TableResult, TableRows, group_column
-from warner.text import conjoined, counted, printable
-from warner.typesetting import amount_cells, count_cells, fragment, plain_table
+from warner.text import conjoined, counted
+from warner.typesetting import amount_cells, bar, count_cells, fragment, plain_table
 
 if TYPE_CHECKING:
     import os
@@ -154,7 +152,10 @@ class Estimate(TableResult):
             counts = [Column(heading="reports", texts=partial(count_cells, some["reports"], totals))]
         elif totals is not None:
             counts = [Column(heading="N", texts=partial(amount_cells, totals))]
-        estimates = Estimates(some["share"], some["low"], some["high"], unit="share")
+        if self.tally.by and "respondents" in some:
+            counts.append(Column(heading="respondents", texts=partial(amount_cells, some["respondents"])))
+        error = some["se"] if self.tally.weighted or self.tally.sample is not None else None
+        estimates = Estimates(some["share"], some["low"], some["high"], error, unit="share")
         interval = f"{self._kind_of_interval(confidence)}{confidence}"
         return [
             *starmap(Column, self._arrays(confidence).items()),
@@ -238,22 +239,7 @@ class Estimate(TableResult):
         return "approximate " if self._approximate(confidence) else ""
 
     def _sample_notes(self) -> list[str]:
-        """Sentences on limitations of design-based intervals and shares."""
-        if self.tally.sample is None:
-            return []
-        tally = self.tally.parts[0]
-        kinds, answered = methods_of(tally.drawn), np.flatnonzero(tally.answered).tolist()
-        blind = (kinds == ONE_CLUSTER).any(axis=1).tolist()
-        names = list(map(printable, tally.group_names())) if tally.by else ["the sample"]
-        notes = [in_one_cluster([names[group] for group, alone in zip(answered, blind, strict=True) if alone])]
-        kinds = kinds[:, :1] if tally.k == 2 else kinds
-        if floored := np.count_nonzero(kinds == RANDOMIZATION):
-            of = f" of {floored:,} of {kinds.size:,} shares" if kinds.size > 1 else ""
-            notes.append(f"intervals{of} rest on the variance of the randomization, more than the sample shows")
-        methods = {chosen.method for chosen in self.choices} or {self.method}
-        if few_clusters(tally).any() and any(described(method).weighs_noise for method in methods):
-            notes.append(f"{self.method} ignores clusters where they are fewer than {LEAST_CLUSTERS}")
-        return [*filter(None, notes)]
+        return sample_notes(self.tally, self.method, {chosen.method for chosen in self.choices} or {self.method})
 
     def _arrays(self, confidence: Confidence) -> dict[str, Counts]:
         """Return the table with these intervals, as read-only arrays."""
@@ -281,6 +267,7 @@ class Estimate(TableResult):
         return names | {
             "value": np.tile(values, groups) if groups > 1 else values,
             **reports,
+            **respondents_column(tally),
             "share": shares.ravel(),
             "people": (shares * np.reshape(tally.n, (groups, 1))).ravel(),
             "se": ends.error.ravel(),
@@ -637,6 +624,7 @@ class Estimate(TableResult):
             **({"reason": self._reason()} if self._reason() else {}),
             **({"choices": [chosen._asdict() for chosen in self.choices]} if self.choices else {}),
             "reports": np.asarray(tally.n).sum().item(),
+            **({} if (people := respondents(tally)) is None else {"respondents": int(people.sum())}),
             "missing": int(np.sum(tally.missing)),
             "unknown": int(np.sum(tally.unknown)),
             **skipped_fields(self._skipped_files()),
@@ -667,7 +655,8 @@ class Estimate(TableResult):
         shares = np.nan_to_num(table["share"]).clip(min=0)
         # A single share has no other beside it: its bar is a part of the whole.
         largest = 1.0 if shares.size == 1 else max(float(shares.max()), 1e-9)
-        return plain_table(shown, bars=(shares[self._rows_shown(table, rows)] / largest).tolist())
+        bars = [bar(share / largest) for share in shares[self._rows_shown(table, rows)].tolist()]
+        return plain_table(shown._replace(columns=shown.columns | {"": bars}))
 
     def _repr_html_(self) -> str:
         return fragment(self.printed(rows=FIRST_ROWS))

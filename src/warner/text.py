@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 import textwrap
 from itertools import islice, zip_longest
 from numbers import Integral
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, PerGroup
 
 TIGHT = "\N{NO-BREAK SPACE}"
-NARROWEST, WIDEST = 60, 120  # characters of a line of text, on terminals; 80 elsewhere
+LINE_CHARACTERS = 120  # of a line of text
 LABEL_CHARACTERS = 40  # of an answer, a group or a term in a text
 POSITIONS_LISTED = 5  # in an error
 NAMES_LISTED = 8  # in a sentence
@@ -270,20 +269,6 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     return f"; did you mean {names[near[0]]!r}?" if near else ""
 
 
-def refuse_unknown(argument: str, value: object, known: Iterable[str], context: str = "") -> None:
-    """Raise an error for a value that is not among the known ones, with the most similar one.
-
-    >>> refuse_unknown("method", "mel", ["inv", "mle"])
-    Traceback (most recent call last):
-    ValueError: method must be one of inv, mle, but got 'mel'; did you mean 'mle'?
-    """
-    names = tuple(known)
-    if value not in names:
-        raise ValueError(
-            f"{argument} must be one of {', '.join(names)}{context}, but got {value!r}{did_you_mean(value, names)}"
-        )
-
-
 def counted(number: int, one: str, several: str) -> str:
     return f"{number:,} {one if number == 1 else several}"
 
@@ -299,30 +284,30 @@ def plural(noun: str) -> str:
     return noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s")
 
 
-def line_width() -> int:
-    """Return the width of the terminal within limits, or of the variable COLUMNS; 80 characters if there is neither."""
-    return min(max(shutil.get_terminal_size().columns, NARROWEST), WIDEST)
-
-
 def wrapped(paragraphs: Iterable[str]) -> str:
     """Break paragraphs into lines, without a break before a percent sign."""
     texts = (
         textwrap.fill(
             re.sub(r"\bp ([=<]) ", rf"p{TIGHT}\1{TIGHT}", text.replace(" %", f"{TIGHT}%")),
-            line_width(),
+            LINE_CHARACTERS,
             break_long_words=False,
-            break_on_hyphens=False,
         )
         for text in paragraphs
     )
     return "\n".join(texts).replace(TIGHT, " ")
 
 
-def reports_counted(number: PerGroup, *, weighted: bool, kind: str = "") -> str:
-    """Write the number of reports in all groups together."""
+def reports_counted(number: PerGroup, *, weighted: bool, kind: str = "", people: PerGroup = None) -> str:
+    """Write the number of reports in all groups together; of weighted reports also that of respondents.
+
+    >>> reports_counted(463.8, weighted=True, people=1200)
+    '463.8 weighted reports (1,200 respondents)'
+    """
     total = number if isinstance(number, int | float) else number.sum()
     words = " ".join(word for word in ("weighted" if weighted else "", kind) if word)
-    return f"{amount(total)} {words + ' ' if words else ''}{'report' if total == 1 else 'reports'}"
+    respondents = people.sum() if hasattr(people, "sum") else people
+    unweighted = "" if respondents is None else f" ({counted(int(respondents), 'respondent', 'respondents')})"
+    return f"{amount(total)} {words + ' ' if words else ''}{'report' if total == 1 else 'reports'}{unweighted}"
 
 
 LARGE_CERTAINTY = 0.99  # above it, a certainty has two decimals

@@ -17,13 +17,12 @@ import numpy as np
 from warner.arrays import LARGEST_TOTAL, Counts
 from warner.text import (
     LABEL_CHARACTERS,
+    LINE_CHARACTERS,
     SMALLEST_P_SHOWN,
-    WIDEST,
     aligned,
     amount,
     amount_of,
     counted,
-    line_width,
     printable,
     told_apart,
     wrapped,
@@ -42,11 +41,12 @@ NUMBER_PATTERN = r"(?:<0\.\d+|> 2\^53|[-+]?(?:[\d,.]+|inf)\*?)"
 NUMERIC_CELL = re.compile(
     rf"(?:{NUMBER_PATTERN}|any|\?)(?: (?:to|of) (?:{NUMBER_PATTERN}|any|\?))?|undefined|no reports|not known|-|"
 )
+ESTIMATE_CELL = re.compile(rf"{NUMBER_PATTERN} \({NUMBER_PATTERN}\)")  # with its standard error
 MARKDOWN_SYNTAX = re.compile(r"[\\|*`]|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")
 MOST_DECIMALS = 12
 DOUBLE_DIGITS = 15  # of a decimal number in a double
 MISSING_TEXT = "(missing)"
-LEAST_BAR, BAR_CHARACTERS = 6, 24  # characters of the longest bar, in narrow and in wide terminals
+BAR_CHARACTERS = 24  # characters of the longest bar
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of formulas
 AS_TEXT = """ style="mso-number-format:'\\@'\""""  # for Excel, which opens pages as well
 
@@ -189,18 +189,17 @@ def amount_cells(column: Counts) -> list[str]:
     return [amount(number) for number in column.tolist()]
 
 
-def _bars(parts: Sequence[float], longest: int) -> list[str]:
-    """Draw proportions as bars, of # where standard output cannot encode blocks.
+def bar(part: float) -> str:
+    """Draw a proportion as a bar, of # where standard output cannot encode blocks.
 
-    >>> [len(text) for text in _bars([1, 0.3], 24)]
-    [24, 7]
+    >>> len(bar(0.3))
+    7
     """
-    block = "\N{FULL BLOCK}"
     try:
-        block.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+        "\N{FULL BLOCK}".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
-        block = "#"
-    return [block * round(longest * part) for part in parts]
+        return "#" * round(BAR_CHARACTERS * part)
+    return "\N{FULL BLOCK}" * round(BAR_CHARACTERS * part)
 
 
 # Forms
@@ -285,10 +284,10 @@ def html(table: Printed) -> str:
     return "\n".join([head, f"<table>{caption}" + "\n".join(rows) + "</table>", *notes, "</body></html>"])
 
 
-def plain_table(table: Printed, most: int | None = None, bars: Sequence[float] = ()) -> str:
+def plain_table(table: Printed, most: int | None = None) -> str:
     """Write a table for a terminal: numbers right-aligned, long names cut, notes below, `most` rows.
 
-    Texts of the last column may fill the line. `bars` are proportions, drawn as bars in the rest of each line.
+    Texts of the last column may fill the line.
 
     >>> print(plain_table(Printed({"value": ["yes"], "share (%)": ["9.50"]}, "Estimated shares", ("N = 200.",))))
     Estimated shares
@@ -299,17 +298,12 @@ def plain_table(table: Printed, most: int | None = None, bars: Sequence[float] =
     right = _to_the_right(table.columns)
     shown: list[list[str]] = []
     for number, (name, texts) in zip(right, table.columns.items(), strict=True):
-        room = WIDEST - sum(2 + max(map(len, column)) for column in shown)
+        room = LINE_CHARACTERS - sum(2 + max(map(len, column)) for column in shown)
         width = max(LABEL_CHARACTERS, room if len(shown) == len(right) - 1 else 0)
         shown.append([printable(name), *(texts if number else told_apart(list(map(printable, texts)), width))[:most]])
     left = {place for place, number in enumerate(right) if not number}
     rows = max(map(len, table.columns.values()), default=0)
     lines = aligned(zip(*shown, strict=True), left) if rows else []
-    longest = min(line_width() - max(map(len, lines), default=0) - 2, BAR_CHARACTERS)
-    if bars and longest >= LEAST_BAR:
-        start = max(map(len, lines))
-        drawn = ["", *_bars(bars, longest)]
-        lines = [f"{line:{start}}  {text}".rstrip() for line, text in zip(lines, drawn, strict=True)]
     more = f"... and {counted(rows - most, 'more row', 'more rows')}" if most is not None and most < rows else ""
     return "\n".join(_nonempty([wrapped([printable(table.title)]), *lines, more, wrapped(table.notes)]))
 
@@ -332,7 +326,10 @@ def like_formula(text: str) -> bool:
 
 
 def _to_the_right(columns: Columns) -> list[bool]:
-    return [any(texts) and all(NUMERIC_CELL.fullmatch(text) for text in texts) for texts in columns.values()]
+    return [
+        any(texts) and all(NUMERIC_CELL.fullmatch(text) or ESTIMATE_CELL.fullmatch(text) for text in texts)
+        for texts in columns.values()
+    ]
 
 
 def _tex(text: str) -> str:

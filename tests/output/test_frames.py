@@ -113,6 +113,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "GroupTest": lambda: groups().test(),
     "GroupRanks": lambda: groups().ranks(0),
     "Regression": fit,
+    "RegressionTable": lambda: warner.regression_table([fit()]),
     "Prediction": lambda: fit().predict({"age": [20, 40]}),
     "Margins": lambda: fit().margins(),
     "ModelTests": lambda: fit().terms(),

@@ -227,7 +227,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
         tally(path, LABELS, column="Answer")
     with pytest.raises(TypeError, match="weights must be a column of numbers, but 'text' holds String"):
         tally(path, LABELS, column="answer", weights="text")
-    with pytest.raises(TypeError, match="column 'text' must hold integers, as the domain does, but holds String"):
+    with pytest.raises(ValueError, match="reports must be in the domain, but 4 are not"):
         tally(path, CODES, column="text")
     packed = tmp_path / "y.sav.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))

@@ -272,7 +272,6 @@ class Show:
     """Explain a design in plain words."""
 
     design: Path
-    as_json: bool = False
 
 
 class Randomize:
@@ -291,7 +290,6 @@ class Randomize:
     output: str = "-"
     nearest: bool = False
     lines: bool = False
-    force: bool = False
 
 
 class Collect:
@@ -569,6 +567,8 @@ class Regress:
     predict: tuple[str, ...] = ()
     effects: str = "averaged"
     group_effects: bool = False
+    margins: bool = False
+    also: tuple[str, ...] = ()
     reading: Reading
     origin: Origin
     table: TableForms

@@ -27,7 +27,7 @@ class Delivery(NamedTuple):
     """A result with the options of its table, such as the level, and further quantities.
 
     Further quantities are printed below the text and under their names in JSON; tables show only them, with `notes` in
-    a paper. `rows` limits the rows of the text.
+    a paper, or one that is `shown`. `rows` limits the rows of the text.
     """
 
     result: Result
@@ -35,6 +35,7 @@ class Delivery(NamedTuple):
     further: Mapping[str, Result | list[Result]] = MappingProxyType({})
     rows: int | None = None
     notes: tuple[str, ...] = ()
+    shown: Result | None = None
 
     def text(self) -> str:
         """Return the text of the result, and of the further quantities that it does not contain."""
@@ -50,6 +51,8 @@ class Delivery(NamedTuple):
     @property
     def _table(self) -> tuple[Result, Mapping[str, Any]]:
         """The result that a table shows, and its options: the further quantities, if there are any."""
+        if self.shown is not None:
+            return self.shown, {}
         if not self.further:
             return self.result, self.options
         from warner.inference.quantities import Quantities

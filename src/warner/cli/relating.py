@@ -52,9 +52,10 @@ def regress(options: commands.Regress) -> None:
     data = merged(saved, source, None) if saved else data
     # A saved tally contains its design; otherwise there is one for all rows, or one for each value of --by.
     design = next(iter(designs.values())) if designs else data.parts[0].design
-    with working("fitting"):
-        fit = warner.regress(
-            options.formula,
+
+    def fitted(formula: str) -> Regression:
+        return warner.regress(
+            formula,
             data,
             designs if options.by is not None else designs.get(""),
             by=options.by,
@@ -81,6 +82,9 @@ def regress(options: commands.Regress) -> None:
             skip_bad_files=reading.skip_bad_files,
             where=options.where,
         )
+
+    with working("fitting"):
+        fit, *others = [fitted(formula) for formula in (options.formula, *options.also)]
     confidence: Document = {"level": options.level, "interval": options.interval, "odds": options.odds}
     with warnings_in_one_line():
         further: dict[str, Result | list[Result]] = {}
@@ -90,7 +94,14 @@ def regress(options: commands.Regress) -> None:
                 further["predictions"] = fit.predict(profiles, level=options.level, effects=options.effects)
             if options.group_effects:
                 further["group_effects"] = fit.effects(options.level)
-            text = table.write(Delivery(fit, confidence, further))
+            margins = None
+            if options.margins:
+                settings: Document = {name: confidence[name] for name in ("level", "interval")}
+                further["margins"] = margins = fit.margins(effects=options.effects, **settings)
+            delivery = Delivery(fit, confidence, further, shown=margins)
+            if others:
+                delivery = Delivery(warner.regression_table([fit, *others], level=options.level, odds=options.odds))
+            text = table.write(delivery)
         if ".csv" in table.forms and (formulas := formulas_in(fit.table(**confidence))):
             warn(formulas)
         if options.plot is not None:
@@ -108,8 +119,14 @@ def _refuse_contradictions(options: commands.Regress) -> None:
         )
     if on is not None and "~" in formula:
         raise ValueError(f"give the terms in the formula or with --on, not both, but got {formula!r} and --on {on}")
-    if options.effects != "averaged" and not options.predict:
-        raise ValueError("--effects is for --predict; give --predict as well")
+    if options.effects != "averaged" and not (options.predict or options.margins):
+        raise ValueError("--effects is for --predict and --margins; give one of these as well")
+    single = {"--predict": options.predict, "--group-effects": options.group_effects, "--margins": options.margins}
+    single |= {"--plot": options.plot, "--on": on, "--interval": options.interval != "auto"}
+    if options.also and (named := [option for option, value in single.items() if value]):
+        raise ValueError(f"--also is for tables of coefficients of several formulas; leave {conjoined(named)} out")
+    if wrong := [further for further in options.also if "~" not in further]:
+        raise ValueError(f'--also must be a formula, such as "{formula} + age", but got {wrong[0]!r}')
 
 
 def _files(designs: Sequence[str], by: str | None) -> dict[str, Path]:

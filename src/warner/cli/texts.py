@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-import click
-
 CHOICES = {  # besides those in brackets
     "method": "mle|inv|inv_n|inv_p|ibu|shrink|smooth|base_cut|norm_cut|power|power_ns|mle_pooled|auto",
     "mechanism": "randomized-response|subset-selection|unary-encoding|bit-flips|local-hashing|Hadamard-response|"
@@ -169,6 +167,8 @@ Questions besides the shares
   effects [averaged|median]: With random intercepts, the shares that --predict returns: averaged over all groups, or
       of the median group.
   group_effects: With random intercepts, also show the effect of each group.
+  margins: Also estimate average marginal effects; .csv, .parquet and tables for papers contain only these.
+  also FORMULA: Another formula for the same data, whose model is shown beside the first; repeatable.
   grid: Add a table over epsilon and the number of respondents.
 Server
   database PLACE: Database of the counts: a file, or postgresql://user@host/name; ID.db next to SURVEY if not given.
@@ -238,7 +238,6 @@ randomize / Input
   keep COLUMN: Column to copy to the output; repeatable.
 randomize / Output
   output --output -o FILE: File to write the reports to: .csv, .parquet or .jsonl, or - for standard output.
-  force: Replace an existing file. A second draw for the same respondents spends epsilon again.
 collect / Server
   share: Share the survey on the local network: its address, a certificate made on the spot, and a QR code for phones.
 survey serve / Server
@@ -404,16 +403,3 @@ def _texts() -> dict[tuple[str, str], Text]:
 
 TEXTS = _texts()
 HEADINGS = list(dict.fromkeys(text.heading for text in TEXTS.values()))
-
-
-class Formatter(click.HelpFormatter):
-    """Help with bold headings on a terminal."""
-
-    def write_heading(self, heading: str) -> None:
-        self.write(f"{'':>{self.current_indent}}{click.style(heading, bold=True)}:\n")
-
-
-class Context(click.Context):
-    """Context of a command, with this project's formatter of help."""
-
-    formatter_class = Formatter

@@ -1,7 +1,8 @@
 """Conversion between labels of answers and positions in the domain, by value *and* type.
 
-Neither True nor "1" is the label 1; the double 1.0 is, because statistical programs have no other numbers. A missing
-value has the position `MISSING`, a value outside of the domain `OUTSIDE`; both are negative.
+True is not the label 1; the double 1.0 is, because statistical programs have no other numbers, and in reports the text
+"1" is (`texts_as_numbers`). A missing value has the position `MISSING`, a value outside of the domain `OUTSIDE`; both
+are negative.
 """
 
 from __future__ import annotations
@@ -102,6 +103,29 @@ def from_text(values: list[object], labels: Labels, *, codes: bool = False) -> A
         return text if written is None else int(written[1])
 
     return [read(text) for text in values]
+
+
+def whole_numbers(labels: Labels) -> Labels | None:
+    """Return labels as whole numbers, if they are, or are texts of these in their one spelling.
+
+    >>> whole_numbers(("1", "0")), whole_numbers(("1", "01")), whole_numbers(("1", "yes"))
+    ((1, 0), None, None)
+    """
+    if isinstance(labels[0], int):
+        return labels
+    limit = len(str(LARGEST_JSON_INTEGER)) - 1
+    if not all(isinstance(x, str) and len(x) < limit and WRITTEN_INTEGER.fullmatch(x) and "." not in x for x in labels):
+        return None
+    return canonical([int(label) for label in labels])
+
+
+def texts_as_numbers(values: Any, numbers: Labels) -> Any:
+    """Read texts among values as whole numbers, as `from_text` does; other values are unchanged."""
+    array = np.asarray(without_mask(values)) if hasattr(values, "__array__") else None
+    if array is not None and array.dtype.kind not in "OUT":
+        return values
+    given = list(values) if array is None else array.ravel().tolist()
+    return from_text(given, numbers) if any(isinstance(value, str) for value in given) else values
 
 
 def _all_integers(texts: list[object]) -> Counts | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,7 +15,17 @@ import numpy as np
 from warner.arrays import Counts, Dtype, Integers, Mask, objects
 from warner.designs.bits import packed_column, sizes
 from warner.designs.exact import TOTAL_LIMIT
-from warner.designs.labels import MISSING, OUTSIDE, Labels, from_text, is_missing, labelled, positions
+from warner.designs.labels import (
+    MISSING,
+    OUTSIDE,
+    Labels,
+    from_text,
+    is_missing,
+    labelled,
+    positions,
+    texts_as_numbers,
+    whole_numbers,
+)
 from warner.text import counted
 
 if TYPE_CHECKING:
@@ -45,6 +56,11 @@ class LabelForm:
     def holds(self) -> str:
         return "integers" if isinstance(self.labels[0], int) else "strings"
 
+    @cached_property
+    def numbers(self) -> Labels | None:
+        """Labels as whole numbers, if they are, or are texts of these: 1, "1" and 1.0 are then the same code."""
+        return whole_numbers(self.labels)
+
     @property
     def kinds(self) -> int | None:
         """Number of different reports; None if it is too large to detect a wrong column."""
@@ -69,13 +85,17 @@ class LabelForm:
 
     def possible(self, *, text: bool, codes: bool) -> Any:
         """Return the possible values of a column; a range means numbers in digits."""
-        values = range(len(self.labels)) if codes else self.labels
+        values = range(len(self.labels)) if codes else self.labels if text or self.numbers is None else self.numbers
         return [str(value) for value in values] if text and not isinstance(values, range) else values
 
     def read(self, values: Any, *, text: bool = False, codes: bool = False) -> Read:
         """Look values up; with `codes` they are positions, with `text` integers are in digits."""
-        given = from_text(values, self.labels, codes=codes) if text else values
-        indices = positions(given, self.labels, codes=codes, what="reports").ravel()
+        labels = self.labels if codes or self.numbers is None else self.numbers
+        if text:
+            given = from_text(values, labels, codes=codes)
+        else:
+            given = values if codes or self.numbers is None else texts_as_numbers(values, labels)
+        indices = positions(given, labels, codes=codes, what="reports").ravel()
         if indices.min(initial=0) >= 0:
             return Read(indices, np.broadcast_to(np.int64(0), indices.shape))
         return Read(indices, np.minimum(indices, 0))
@@ -108,6 +128,7 @@ class CodedForm:
     """Base of forms whose reports are no labels, and too many to list."""
 
     labels: ClassVar[None] = None
+    numbers: ClassVar[None] = None
     kinds: ClassVar[None] = None
     digits: ClassVar[int] = 0  # a report has a length of its own
     remedy: ClassVar[str] = "Check that this is the design that they went through"

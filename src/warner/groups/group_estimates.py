@@ -60,7 +60,15 @@ from warner.groups.random_walk import (
     ordered_series,
     without_position,
 )
-from warner.inference.answer_tables import FIRST_ROWS, ROWS_OF_ALL_GROUPS, answers_shown, collected, groups_counted
+from warner.inference.answer_tables import (
+    FIRST_ROWS,
+    ROWS_OF_ALL_GROUPS,
+    answers_shown,
+    collected,
+    groups_counted,
+    respondents,
+    respondents_column,
+)
 from warner.inference.comparisons import remainder, unmirrored
 from warner.inference.intervals import mirrored, positions_of
 from warner.reports.tallies import Collected, holds_every_answer, refuse_uncounted
@@ -80,7 +88,7 @@ ENOUGH = 0.8  # weight of the groups' own reports from which on separate estimat
 GROUPS_ADVISED, CELLS_ADVISED = 5, 10**6  # groups, and shares, for which it is looked up whether to pool them
 SIZES_MATTER = 3.3  # standard errors of a correlation with the size of groups that are more than chance, p = 0.001
 ANSWERS_NAMED = 5  # answers whose spreads are named in a sentence
-GROUP_COLUMNS = {"value", "reports", "share", "se", "low", "high", "own"}  # columns of the table
+GROUP_COLUMNS = {"value", "reports", "respondents", "share", "se", "low", "high", "own"}  # columns of the table
 
 OWN_EXPLAINED = "own (%) is the weight of the group's own reports in a share; the rest comes from the other groups"
 OWN_OF_MEANS = (
@@ -180,6 +188,7 @@ class GroupEstimates(TableResult):
         return names | {
             "value": np.tile(all_labels(tally.domain), groups),
             "reports": np.repeat(np.atleast_1d(tally.n), tally.k),
+            **respondents_column(tally),
             "share": self.shares.ravel(),
             "se": self.errors.ravel(),
             "low": low.ravel(),
@@ -198,11 +207,13 @@ class GroupEstimates(TableResult):
         table = unmirrored(arrays, self.tally.k)
         shown, *_ = self._rows_shown(table, rows)
         table = {name: column[shown] for name, column in table.items()}
-        estimates = Estimates(table["share"], table["low"], table["high"], unit="share")
+        error = None if self.tally.simple else table["se"]
+        estimates = Estimates(table["share"], table["low"], table["high"], error, unit="share")
+        amounts = [name for name in ("reports", "respondents") if name in table]
         return [
             *starmap(Column, arrays.items()),
             *(Column(heading=name, texts=labels(table[name])) for name in (*self.tally.by, "value")),
-            Column(heading="reports", texts=partial(amount_cells, table["reports"])),
+            *(Column(heading=name, texts=partial(amount_cells, table[name])) for name in amounts),
             Column(heading="own (%)", texts=partial(percent_cells, table["own"], 0)),
             *estimates.shown("share", self.interval_name(level, kind)),
         ]
@@ -522,6 +533,7 @@ class GroupEstimates(TableResult):
             "version": 1,
             **({"design": designs[0]} if len(designs) == 1 else {"designs": designs}),
             "reports": np.asarray(tally.n).sum().item(),
+            **({} if (people := respondents(tally)) is None else {"respondents": int(people.sum())}),
             "by": list(tally.by),
             "on": list(self.on),
             "along": self.along,

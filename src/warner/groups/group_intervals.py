@@ -72,7 +72,7 @@ from warner.groups.fay_herriot import (
     partially_pooled,
 )
 from warner.groups.random_walk import RandomWalks, Series
-from warner.inference.answer_tables import FIRST_ROWS
+from warner.inference.answer_tables import FIRST_ROWS, respondents
 from warner.inference.binomial import ROUNDING, Binomial, at_least
 from warner.inference.intervals import Confidence, mirrored
 from warner.inference.means import Mean, numbers_of, sets_of
@@ -417,6 +417,7 @@ def group_means(estimates: GroupEstimates, values: Any, level: float, kind: str)
         weighted=not tally.simple,
         by=tally.by,
         groups=tally.groups,
+        people=respondents(tally),
     )
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.inference.intervals import ONE_CLUSTER, RANDOMIZATION, methods_of
-from warner.reports.design_based import sample_freedom
+from warner.estimators.methods import described
+from warner.inference.intervals import ONE_CLUSTER, RANDOMIZATION, in_one_cluster, methods_of
+from warner.reports.design_based import LEAST_CLUSTERS, few_clusters, sample_freedom
 from warner.reports.linearization import RESULT_COLUMN
 from warner.results import Column
 from warner.text import counted, enumerated, level_text, printable, reports_counted
@@ -90,9 +91,28 @@ def collected(tally: Collected) -> str:
     >>> collected(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [40, 60]))
     '100 reports among 2 answers, epsilon 1.099'
     """
-    reports, several = reports_counted(np.asarray(tally.n).sum(), weighted=tally.weighted), len(tally.parts) > 1
+    reports, several = reports_in_words(tally), len(tally.parts) > 1
     designs = f", {len(tally.parts)} designs" * several
     return f"{reports} among {tally.k:,} answers, epsilon {'at most ' * several}{tally.shown_epsilon()}{designs}"
+
+
+def reports_in_words(tally: Collected, kind: str = "") -> str:
+    """Return the number of reports; of weighted reports also the number of respondents."""
+    n = np.asarray(tally.n).sum()
+    return reports_counted(n, weighted=tally.weighted, kind=kind, people=respondents(tally))
+
+
+def respondents(tally: Collected) -> Counts | None:
+    """Return the number of respondents in each group, without weights; None for counts, or where it is not known."""
+    parts = [part.people if part.weighted else part.n for part in tally.parts]
+    known = tally.weighted and all(part is not None for part in parts)
+    return np.sum([np.atleast_1d(part) for part in parts], axis=0) if known else None
+
+
+def respondents_column(tally: Collected) -> dict[str, Counts]:
+    """Return the column of the numbers of respondents, a row for each answer; nothing if there is none."""
+    n = respondents(tally)
+    return {} if n is None else {"respondents": np.repeat(n, tally.k)}
 
 
 def groups_counted(tally: Collected) -> str:
@@ -129,3 +149,21 @@ def sample_column(tally: Collected) -> Table:
     for kind, what in ((ONE_CLUSTER, "; lies in one cluster"), (RANDOMIZATION, "; variance of the randomization")):
         descriptions[kinds == kind] += what
     return {RESULT_COLUMN: descriptions.ravel().astype(str)}
+
+
+def sample_notes(tally: Collected, method: str, methods: set[str]) -> list[str]:
+    """Return sentences on limitations of design-based intervals, and of shares by a method that took `methods`."""
+    if tally.sample is None:
+        return []
+    part = tally.parts[0]
+    kinds, answered = methods_of(part.drawn), np.flatnonzero(tally.answered).tolist()
+    blind = (kinds == ONE_CLUSTER).any(axis=1).tolist()
+    names = list(map(printable, tally.group_names())) if tally.by else ["the sample"]
+    notes = [in_one_cluster([names[group] for group, alone in zip(answered, blind, strict=True) if alone])]
+    kinds = kinds[:, :1] if tally.k == 2 else kinds
+    if floored := np.count_nonzero(kinds == RANDOMIZATION):
+        of = f" of {floored:,} of {kinds.size:,} shares" if kinds.size > 1 else ""
+        notes.append(f"intervals{of} rest on the variance of the randomization, more than the sample shows")
+    if few_clusters(part).any() and any(described(name).weighs_noise for name in methods):
+        notes.append(f"{method} ignores clusters where they are fewer than {LEAST_CLUSTERS}")
+    return [*filter(None, notes)]

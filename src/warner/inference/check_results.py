@@ -30,6 +30,7 @@ from warner.designs.support_counts import AncillaryCount, ancillary_counts
 from warner.documents import Document, skipped_fields
 from warner.estimators.auto import METHODS_COMPARED
 from warner.estimators.methods import METHODS, SHRUNK, UNBIASED, described, has_turned, many_answers
+from warner.inference.answer_tables import reports_in_words
 from warner.inference.binomial import at_least, at_most
 from warner.reports.tallies import holds_every_answer
 from warner.results import Column, TableResult, check_level, plain
@@ -525,7 +526,7 @@ class Check(TableResult):
             weighted = f" (worth {np.sum(tally.effective):,.0f} {alone})"
             approximate = f" With {'weights' if tally.sample is None else 'this sample'}, p is approximate."
         most = "at most " if len(tally.parts) > 1 else ""
-        claim = f"{reports_counted(tally.n, weighted=tally.weighted)}{weighted} among {tally.k:,} answers"
+        claim = f"{reports_in_words(tally)}{weighted} among {tally.k:,} answers"
         for name in ("missing", "unknown"):
             left_out = int(np.sum(getattr(tally, name)))
             claim += f", {left_out:,} {name} left out" if left_out else ""

@@ -46,6 +46,7 @@ from warner.designs.facts import CumulativeSets, LinearCombination, Nested
 from warner.designs.ordered import is_numeric
 from warner.estimators.methods import SMOOTHED
 from warner.estimators.smoothing import smoothed_distribution
+from warner.inference.answer_tables import respondents
 from warner.inference.comparisons import counts_compared, groups_between, note_between, shown_name
 from warner.inference.differences import MEAN_UNKNOWN, STUDENT, Difference, agreeing, domain_difference, student_error
 from warner.inference.intervals import Confidence, IntervalResult, Limits, law_of, limits
@@ -91,6 +92,8 @@ class NumericResult(IntervalResult):
         The names of the grouping columns, and the groups; empty without groups.
     sample : str
         Description of a complex sample, such as 32 schools in 4 regions; otherwise empty.
+    people : ndarray of shape (groups,), or None
+        With weights, the number of respondents in each group, if it is known.
     """
 
     value: PerGroup
@@ -103,6 +106,7 @@ class NumericResult(IntervalResult):
     by: tuple[str, ...]
     groups: tuple[Group, ...]
     sample: str = ""
+    people: Counts | None = None
 
     @classmethod
     def of_groups(
@@ -119,6 +123,7 @@ class NumericResult(IntervalResult):
             by=tally.by,
             groups=tally.groups if tally.by else (),
             sample="" if tally.sample is None else tally.sample.described(),
+            people=respondents(tally),
             **about,
         )
 
@@ -148,7 +153,8 @@ class NumericResult(IntervalResult):
         """Return a row for each group."""
         reports, found = Column(heading="reports", texts=partial(amount_cells, np.atleast_1d(self.n))), self.estimates()
         numbers = found.columns(self.name, self.interval_name, unknown=found.reasons())
-        return [*name_columns(self._group_columns()), reports, *numbers]
+        people = [] if self.people is None else [Column("respondents", self.people, "respondents")]
+        return [*name_columns(self._group_columns()), reports, *people, *numbers]
 
     def title(self) -> str:
         return f"Estimated {self.name}"
@@ -163,6 +169,7 @@ class NumericResult(IntervalResult):
             "method": self.method,
             "approximate": self.approximate,
             **({"sample": self.sample} if self.sample else {}),
+            **({} if self.people is None else {"respondents": self.people if self.groups else int(self.people[0])}),
         }
 
     def first_groups(self, number: int) -> Self:

@@ -108,9 +108,11 @@ class Quantities(TableResult):
         parts = self.parts if rows is None else tuple(part.first_groups(rows) for part in self.parts)
         shown = [column for column in replace(self, parts=parts).columns() if column.heading]
         place = len(parts[0].by)
-        n = [number for part in parts for number in np.atleast_1d(part.n).tolist()]
-        reports = Column(heading="reports", texts=partial(amount_cells, np.array(n)))
-        return [*shown[: place + 1], *([reports] if place else []), *shown[place + 1 :]]
+        amounts = {"reports": [part.n for part in parts]} if place else {}
+        amounts |= {} if parts[0].people is None else {"respondents": [part.people for part in parts]}
+        columns = {name: np.concatenate([*map(np.atleast_1d, each)]) for name, each in amounts.items()}
+        counts = [Column(heading=name, texts=partial(amount_cells, column)) for name, column in columns.items()]
+        return [*shown[: place + 1], *counts, *shown[place + 1 :]]
 
     def notes_on_answers(self, tally: Collected, rows: int | None) -> list[str]:
         """Return the sentences below `leading`: groups that are left out, remedies, and the place of the shares."""

@@ -21,13 +21,14 @@ import numpy as np
 
 from warner.arrays import Array, Counts, Label, Mask, Numbers, objects
 from warner.designs.facts import full_symmetry
+from warner.inference.answer_tables import reports_in_words
 from warner.inference.binomial import Binomial, at_least, at_most
 from warner.inference.exact_tests import sign_tail
 from warner.inference.intervals import Confidence, limits, mirrored
 from warner.inference.normal import joints
 from warner.numerics import first_true
 from warner.results import Column, TableResult, name_columns
-from warner.text import enumerated, level_text, printable, reports_counted
+from warner.text import enumerated, level_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -223,7 +224,7 @@ def answer_columns(tally: Collected) -> dict[str, Counts]:
 def reports_in_papers(tally: Collected) -> str:
     """Return the number of reports and epsilon, for tables in papers."""
     most = "at most " * (len(tally.parts) > 1)
-    return f"N = {reports_counted(tally.n, weighted=tally.weighted)}, epsilon {most}{tally.shown_epsilon()}"
+    return f"N = {reports_in_words(tally)}, epsilon {most}{tally.shown_epsilon()}"
 
 
 def group_rows(tally: Collected, *masks: Mask) -> Iterator[tuple[Any, ...]]:

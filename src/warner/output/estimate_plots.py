@@ -24,11 +24,12 @@ from warner.designs.ordered import is_numeric
 from warner.estimation import ANSWERS_DRAWN
 from warner.estimators.methods import BIAS
 from warner.groups.random_walk import axis_of_values
+from warner.inference.answer_tables import reports_in_words
 from warner.inference.intervals import limits
 from warner.inference.means import values_of
 from warner.output import canvas
 from warner.output.group_plots import draw_numbers, size_of_numbers
-from warner.text import counted, printable, quoted, reports_counted, shortened, told_apart
+from warner.text import counted, printable, quoted, shortened, told_apart
 
 if TYPE_CHECKING:
     import os
@@ -452,7 +453,10 @@ class _Picture(NamedTuple):
         tally, legend = self.estimate.tally, self._legend(ax)
         ax.spines[["top", "right"]].set_visible(False)
         most = "at most " if len(tally.parts) > 1 else "= "
-        facts = [reports_counted(tally.n, weighted=tally.weighted), f"ε {most}{tally.shown_epsilon()}"]
+        facts = [
+            reports_in_words(tally),
+            f"ε {most}{tally.shown_epsilon()}",
+        ]
         facts += [f"{len(tally.parts)} designs"] * (len(tally.parts) > 1)
         facts += [f"method {self.estimate._name()}"]
         facts += [f"by {shortened(printable(', '.join(tally.by)), canvas.LABEL_WIDTH)}"] * bool(tally.by)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.groups.random_walk import axis_of_values
+from warner.inference.answer_tables import reports_in_words
 from warner.output import canvas
 from warner.text import counted, enumerated, group_name, printable, quoted, reports_counted, shortened, told_apart
 
@@ -126,7 +127,10 @@ def _drawn(
     else:
         legend = _draw_trends(ax, shown, estimates.along)
     most = "at most " if len(tally.parts) > 1 else "= "
-    facts = [reports_counted(tally.n, weighted=tally.weighted), f"ε {most}{tally.shown_epsilon()}"]
+    facts = [
+        reports_in_words(tally),
+        f"ε {most}{tally.shown_epsilon()}",
+    ]
     return _headed(ax, shown, legend, facts, title, TITLE if estimates.along is None else TREND_TITLE)
 
 

@@ -18,13 +18,20 @@ from warner.documents import written_whole
 from warner.estimation import ANSWERS_DRAWN
 from warner.estimators import METHODS
 from warner.estimators.methods import BIAS, CUSTOM_METHOD, described
-from warner.inference.answer_tables import NO_CLUSTERS, answers_shown, groups_counted, sample_in_words, totals_of
+from warner.inference.answer_tables import (
+    NO_CLUSTERS,
+    answers_shown,
+    groups_counted,
+    reports_in_words,
+    sample_in_words,
+    totals_of,
+)
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.estimate_plots import DEFAULT_TITLE, axis_of, svg
 from warner.output.page_tables import Cell, number_cells, share_cells, sortable_table
 from warner.text import TIGHT, counted, group_name, level_text, quoted, reports_counted, rounded_up
 from warner.text import sentence as as_sentence
-from warner.typesetting import count_cells, fragment, percent_cells, share_decimals
+from warner.typesetting import amount_cells, count_cells, fragment, percent_cells, share_decimals
 
 if TYPE_CHECKING:
     import os
@@ -141,7 +148,10 @@ def whole_page(
 
 def _facts(tally: Collected) -> str:
     pooled = len(tally.parts) > 1
-    facts = [reports_counted(tally.n, weighted=tally.weighted, kind="randomized"), f"{tally.k:,} possible answers"]
+    facts = [
+        reports_in_words(tally, "randomized"),
+        f"{tally.k:,} possible answers",
+    ]
     facts += [f"{len(tally.parts)} designs"] * pooled
     facts += [groups_counted(tally)] * bool(tally.by)
     return " · ".join([*facts, f"epsilon {'at most ' * pooled}{tally.shown_epsilon()}"])
@@ -327,9 +337,15 @@ def _table_section(estimate: Estimate, table: Table, totals: Counts | None, inte
         heading = "reports" if _counted_once(estimate.tally) else "supporting reports"
         shown = count_cells(some["reports"], None if totals is None else totals[order])
         columns[heading] = number_cells(some["reports"], shown)
+    if "respondents" in some and by:
+        columns["respondents"] = number_cells(some["respondents"], amount_cells(some["respondents"]))
     shares = share_cells(some, ["*" * outside for outside in some["outside"].tolist()])
     people = number_cells(some["people"], (f"{number:,.0f}" for number in some["people"].tolist()))
-    columns |= {"share (%)": shares.pop("share (%)"), "people": people} | shares
+    columns |= {"share (%)": shares.pop("share (%)")}
+    if not estimate.tally.simple:
+        decimals = share_decimals(table["low"], table["high"])
+        columns["se (%)"] = number_cells(some["se"], percent_cells(some["se"], decimals))
+    columns |= {"people": people} | shares
     names = zip(*([group_name([one]) for one in some[name].tolist()] for name in (*by, "value")), strict=True)
     rows = zip(names, zip(*columns.values(), strict=True), strict=True)
     cut = f"The {TABLE_ROWS:,} rows with the largest shares, of {size:,}. " if size > TABLE_ROWS else ""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.designs.labels import OUTSIDE
+from warner.designs.labels import MISSING, OUTSIDE
 from warner.inference.means import values_of
 from warner.regression.formulas import (
     Formula,
@@ -210,6 +210,7 @@ class ModelData:
     backend: str | None = None  # data-frame library of the input
     groups: Groups | None = None  # of random intercepts
     skipped_files: Mapping[str, str] = field(default_factory=dict)
+    without: Mapping[str, int] = field(default_factory=dict)  # respondents without a value, by column
 
     @property
     def formula(self) -> str:
@@ -371,6 +372,11 @@ def _assembled(
         loaded.left_out[1] + int(people[outside].sum()),
         int((loaded.numbers - people).sum()),
     )
+    lacking = {response or "report": reports.status == MISSING} | {name: one.missing for name, one in known.items()}
+    lacking |= {grouped_by[role]: one.missing for role, one in sampling.items() if role != SAMPLED}
+    without = {name: int(people[which & ~outside].sum()) for name, which in lacking.items()}
+    without[response or "report"] += loaded.left_out[0]
+    without = {name: number for name, number in without.items() if number}
     _refuse_nobody(keep, *left_out)
     pattern, covariates = _patterns(known, keep)
     k, intercept = reports.designs[0].k if reports.scores is None else None, formula.intercept
@@ -390,7 +396,7 @@ def _assembled(
         groups = Groups(grouped_by[INTERCEPTS], tuple(distinct.tolist()), code[first])
         _refuse_groups(groups, terms, observations.people)
     found = ModelData(observations, terms, *names, covariates, pattern[first], *left_out, loaded.library, groups)
-    return replace(found, skipped_files=loaded.skipped_files)
+    return replace(found, skipped_files=loaded.skipped_files, without=without)
 
 
 # Rows

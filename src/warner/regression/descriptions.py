@@ -1,20 +1,24 @@
-"""Sentences of a regression: its subject, headings, and the evidence and assumptions of the coefficients."""
+"""Sentences of a regression: subject, headings, evidence and assumptions; the table of several regressions."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import starmap
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.arrays import Counts, objects
 from warner.regression.formulas import INTERCEPT
 from warner.regression.standard_errors import ENOUGH_DIRECT_ANSWERS, coefficient_names
+from warner.results import Column, Estimates, TableResult
 from warner.text import LABEL_CHARACTERS, counted, enumerated, level_text, printable, quoted, sentence, shortened
-from warner.typesetting import in_digits
+from warner.typesetting import in_digits, labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
+    from warner.documents import Document
     from warner.regression.families import Specification
     from warner.regression.regressions import Regression
 
@@ -108,6 +112,47 @@ def sentences(fit: Regression, level: float, methods: Sequence[str], *, odds: bo
     ]
 
 
+def paper_notes(fit: Regression, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> tuple[str, ...]:
+    """Return the two lines of notes of a table for papers, and the caveats of coefficients that have some."""
+    found = fit.criteria
+    named = {"log-likelihood": fit.log_likelihood, "AIC": found.aic, "BIC": found.bic}
+    left, compared = _left_out(fit), [f"{name} = {shortened(level)}" for name, level in fit.model_data.terms.references]
+    lines = (
+        [
+            f"N = {counted(fit.people, 'respondent', 'respondents')}{f' ({left})' * bool(left)}",
+            f"standard errors {_kind_of_errors(fit)}",
+            *[f"levels are compared with {enumerated(compared)}"] * bool(compared),
+        ],
+        [
+            f"Epsilon {_epsilon(fit)}; given the true answer, reports are assumed independent of the covariates",
+            *filter(None, [", ".join(f"{name} {value:,.2f}" for name, value in named.items() if value is not None)]),
+        ],
+    )
+    profiled = _profiled(fit, fit._intervals(level, interval).method)
+    return *(sentence("; ".join(line)) for line in lines), *profiled, *_caveats(fit, level, odds=odds)
+
+
+def _caveats(fit: Regression, level: float, *, odds: bool) -> list[str]:
+    return [*_ratios(fit, odds=odds), *_between_groups(fit, level), *_infinite(fit), *fit.notes, *_penalty(fit)]
+
+
+def _kind_of_errors(fit: Regression) -> str:
+    """Return the kind of standard errors, and the sample that they are for, in a few words."""
+    sampling = fit.model_data.observations.sampling
+    parts = [ERRORS_IN_WORDS[fit.errors].partition(":")[0]]
+    if sampling.cluster is not None:
+        parts.append(f"{sampling.clusters.number:,} clusters")
+    parts += [counted(sampling.strata, "stratum", "strata")] * (sampling.stratum is not None)
+    return ", ".join([*parts, *["weighted"] * sampling.weighted])
+
+
+def _epsilon(fit: Regression) -> str:
+    designs, labels = fit.model_data.observations.designs, fit.model_data.labels
+    if len(designs) == 1:
+        return designs[0].shown_epsilon()
+    return enumerated([f"{name} {design.shown_epsilon()}" for name, design in zip(labels, designs, strict=True)])
+
+
 def _ratios(fit: Regression, *, odds: bool) -> list[str]:
     if not odds:
         return []
@@ -196,18 +241,18 @@ def _numbers_given(specification: Specification) -> list[str]:
 
 
 def _respondents(fit: Regression) -> str:
-    model_data = fit.model_data
-    left = [
-        f"{number:,} {why}"
-        for number, why in (
-            (model_data.missing, "with a missing value"),
-            (model_data.unknown, "with an invalid report"),
-            (model_data.weightless, "with a weight of zero"),
-        )
-        if number
-    ]
     used = f"{counted(fit.people, 'respondent', 'respondents')} used"
-    return f"{used}; {fit.dropped:,} left out ({', '.join(left)})." if left else f"{used}; none left out."
+    return f"{used}; {_left_out(fit) or 'none left out'}."
+
+
+def _left_out(fit: Regression) -> str:
+    """Return the numbers of respondents who were left out, by reason; empty if there are none."""
+    data = fit.model_data
+    reasons = {f"without {printable(name)}": number for name, number in data.without.items()}
+    reasons |= {"with an invalid report": data.unknown, "with a weight of zero": data.weightless}
+    left = enumerated([f"{number:,} {why}" for why, number in reasons.items() if number])
+    several = ", some without several" if sum(data.without.values()) > data.missing else ""
+    return f"{fit.dropped:,} left out: {left}{several}" if fit.dropped else ""
 
 
 def _information(fit: Regression) -> list[str]:
@@ -284,14 +329,153 @@ def _assumptions(fit: Regression) -> str:
 
 
 def _privacy(fit: Regression) -> str:
-    designs, labels = fit.model_data.observations.designs, fit.model_data.labels
-    if len(designs) == 1:
-        spent = designs[0].shown_epsilon()
-    else:
-        spent = enumerated([f"{name} {design.shown_epsilon()}" for name, design in zip(labels, designs, strict=True)])
+    designs, spent = fit.model_data.observations.designs, _epsilon(fit)
     direct = any(not math.isfinite(design.epsilon) for design in designs)
     unprotected = " Where epsilon is inf, a report can reveal the answer." if direct else ""
     return (
         f"Privacy: covariates are stored in the clear; epsilon ({spent}) bounds only what a report reveals about the "
         f"answer.{unprotected}"
     )
+
+
+# Several regressions
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegressionTable(TableResult):
+    """Several regressions side by side: `regression_table`.
+
+    Attributes
+    ----------
+    models : tuple of Regression
+        The regressions.
+    names : tuple of str
+        Headings of their columns.
+    level : float
+        Confidence level of the intervals in ``table()`` and JSON.
+    odds : bool
+        Odds ratios in place of coefficients.
+    """
+
+    models: tuple[Regression, ...]
+    names: tuple[str, ...]
+    level: float
+    odds: bool
+
+    rows_key = "coefficients"
+
+    def _input_library(self) -> str | None:
+        return self.models[0]._input_library()
+
+    def columns(self) -> list[Column]:
+        """Return a row for each coefficient of each model; readers see a column for each model."""
+        tables = [fit.table(self.level, odds=self.odds) for fit in self.models]
+        sizes = [len(table["term"]) for table in tables]
+        joined = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+        keys = list(dict.fromkeys(zip(joined["answer"].tolist(), joined["term"].tolist(), strict=True)))
+        keys.sort(key=lambda key: key[1] == INTERCEPT)
+        several = len({answer for answer, _ in keys}) > 1
+        ends = list(self._evidence(self.models[0]))
+        terms = objects([*(term for _, term in keys), *ends])
+        answers = ["" if answer is None else str(answer) for answer, _ in keys] + [""] * len(ends)
+        shown = [Column(heading="answer", texts=answers)] * several
+        shown.append(Column(heading="term", texts=labels(terms)))
+        for name, fit, table in zip(self.names, self.models, tables, strict=True):
+            cells = self._cells(table)
+            texts = [*(cells.get(key, "") for key in keys), *self._evidence(fit).values()]
+            shown.append(Column(heading=name, texts=texts))
+        return [Column("model", np.repeat(objects(self.names), sizes)), *starmap(Column, joined.items()), *shown]
+
+    def _cells(self, table: dict[str, Counts]) -> dict[tuple[Any, Any], str]:
+        """Return estimates with their standard errors in parentheses, by answer and term."""
+        values, errors, *_ = Estimates.of_table(table, "odds_ratio" if self.odds else "estimate").texts("any")
+        cells = [f"{value} ({error})" if error else value for value, error in zip(values, errors, strict=True)]
+        return dict(zip(zip(table["answer"].tolist(), table["term"].tolist(), strict=True), cells, strict=True))
+
+    @staticmethod
+    def _evidence(fit: Regression) -> dict[str, str]:
+        """Return the rows below the coefficients of a model."""
+        numbers = {"log-likelihood": fit.log_likelihood, "AIC": fit.criteria.aic, "BIC": fit.criteria.bic}
+        texts = {name: "" if value is None else f"{value:,.1f}" for name, value in numbers.items()}
+        return {"respondents": f"{fit.people:,}", **texts}
+
+    def title(self) -> str:
+        return "; ".join(dict.fromkeys(subject(fit, odds=self.odds) for fit in self.models))
+
+    def footnotes(self) -> list[str]:
+        """Return two lines, and the caveats of each model."""
+
+        def each(texts: Sequence[str]) -> str:
+            if len(set(texts)) == 1:
+                return texts[0]
+            return ", ".join(f"{name} {text}" for name, text in zip(self.names, texts, strict=True) if text)
+
+        left = each([_left_out(fit) for fit in self.models])
+        errors = each([_kind_of_errors(fit) for fit in self.models])
+        compared = dict.fromkeys(reference for fit in self.models for reference in fit.model_data.terms.references)
+        levels = enumerated([f"{name} = {shortened(level)}" for name, level in compared])
+        first = [f"standard errors in parentheses, {errors}", *[f"levels are compared with {levels}"] * bool(levels)]
+        assumed = "given the true answer, reports are assumed independent of the covariates"
+        lines = [
+            "; ".join([*first, *filter(None, [left])]),
+            f"Epsilon {each([*map(_epsilon, self.models)])}; {assumed}",
+        ]
+        caveats: dict[str, list[str]] = {}
+        for name, fit in zip(self.names, self.models, strict=True):
+            for note in _caveats(fit, self.level, odds=self.odds):
+                caveats.setdefault(note, []).append(name)
+        return [*lines, *(f"{', '.join(names)}: {note}" for note, names in caveats.items())]
+
+    def facts(self) -> Document:
+        facts = [fit.facts(self.level, odds=self.odds) for fit in self.models]
+        models = [{"name": name, **one} for name, one in zip(self.names, facts, strict=True)]
+        return {"format": "warner regression table", "version": 1, "level": self.level, "models": models}
+
+
+def regression_table(
+    models: Iterable[Regression], *, names: Iterable[str] | None = None, level: float = 0.95, odds: bool = False
+) -> RegressionTable:
+    """Show several regressions side by side, as in a paper.
+
+    Parameters
+    ----------
+    models : list of Regression
+        The regressions, which may have different terms, data or designs.
+    names : list of str, optional
+        Headings of the columns; (1), (2), ... if not given.
+    level : float
+        Confidence level of the intervals in ``table()`` and JSON.
+    odds : bool
+        Show odds ratios in place of coefficients.
+
+    Returns
+    -------
+    RegressionTable
+        Coefficients with standard errors in parentheses, numbers of respondents and information criteria, for
+        terminals, notebooks and papers; ``table()`` has a row for each coefficient of each model.
+
+    Examples
+    --------
+    >>> from warner import RandomizedResponse, regress
+    >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
+    >>> reports = {"answer": ["yes", "no"] * 2, "old": [0, 0, 1, 1], "people": [400, 600, 550, 450]}
+    >>> models = [regress(formula, reports, survey, counts="people") for formula in ("answer ~ 1", "answer ~ old")]
+    >>> regression_table(models)
+    Log-odds of 'yes' against 'no'
+    term                       (1)           (2)
+    old                              1.25 (0.20)
+    Intercept       -0.201 (0.090)  -0.85 (0.15)
+    respondents              2,000         2,000
+    log-likelihood        -1,383.8      -1,361.2
+    AIC                    2,769.6       2,726.3
+    BIC                    2,775.2       2,737.5
+    Standard errors in parentheses, from the observed information.
+    Epsilon 1.099; given the true answer, reports are assumed independent of the covariates.
+    """
+    fits = tuple(models) if isinstance(models, Iterable) else ()
+    if not fits or not all(hasattr(fit, "model_data") for fit in fits):
+        raise TypeError(f"models must be a list of regressions, as warner.regress returns them, but got {models!r}")
+    headings = tuple(f"({place})" for place in range(1, len(fits) + 1)) if names is None else tuple(names)
+    if len(headings) != len(fits) or len(set(headings)) < len(headings) or {"term", "answer"} & set(headings):
+        raise ValueError(f"names must be {len(fits)} different names of models, but got {list(headings)!r}")
+    return RegressionTable(fits, headings, level, odds)

@@ -451,12 +451,19 @@ def at_the_boundary(fit: Regression, mean: MeanShares) -> bool:
     return bool((moved[mean.weight != 0] > MOVING_PREDICTOR).any())
 
 
+GROUP_INTERVALS = (
+    "The share of a group always has a design-based interval: see warner.estimate of a tally by group (warner estimate "
+    "--by)."
+)
+
+
 def boundary_notes(fit: Regression) -> list[str]:
     text = "Some of these shares are estimated as 0 or 100 %, where there are no standard errors"
     reason = why_no_profile(fit)
     if not reason:
         return [f"{text}: intervals and p-values are those of the profile likelihood."]
-    return [f"{text}, and there is no profile likelihood {reason}: they have no interval. A linear model has one."]
+    other = "A linear model has one." if fit.model_data.observations.sampling.simple else GROUP_INTERVALS
+    return [f"{text}, and there is no profile likelihood {reason}: they have no interval. {other}"]
 
 
 def _profiled(

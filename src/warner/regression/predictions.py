@@ -28,6 +28,7 @@ from warner.regression.families import BOUNDARY_SHARE, Binary, Cumulative, Link,
 from warner.regression.formulas import Columns, by_name, columns_of, number_of_rows
 from warner.regression.likelihood import Likelihood
 from warner.regression.mean_shares import (
+    GROUP_INTERVALS,
     MeanShare,
     MeanShares,
     at_the_boundary,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
 # Predictions
 
 
+WIDE_INTERVAL = 0.5  # of a share
 TARGETS_IN_WORDS = {"realised": "these respondents", "population": "the population that they are a sample of"}
 
 
@@ -197,6 +199,10 @@ def _notes(fit: Regression, profiles: Columns, predicted: PredictedShares) -> li
     named = [name for name, known in zip(names or ["the mean"], inside.tolist(), strict=True) if known]
     notes = effect_notes(fit)
     notes += [] if inside.all() or fit.penalty is not None else boundary_notes(fit)
+    shares = not fit.specification.of_number and not fit.model_data.observations.sampling.simple
+    wide = shares and any((row.high - row.low > WIDE_INTERVAL).any() for row in predicted.limits)
+    if wide and inside.all():
+        notes.append(f"Some of these intervals are wider than {100 * WIDE_INTERVAL:.0f} points. {GROUP_INTERVALS}")
     notes += small_sample_notes(fit, named, predicted.gradients[inside])
     notes += [] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom)
     return notes + floor_notes(

@@ -17,7 +17,7 @@ import numpy as np
 from warner.inference.means import THEMSELVES, values_of
 from warner.regression.adaptive_quadrature import RandomIntercepts
 from warner.regression.data import model_data
-from warner.regression.descriptions import heading, interval_heading, quantity, sentences
+from warner.regression.descriptions import heading, interval_heading, paper_notes, quantity, sentences
 from warner.regression.families import check_options, linear_mean, specified, without_random_intercepts
 from warner.regression.infinite_estimates import infinite_estimates
 from warner.regression.jeffreys import penalised_maximum
@@ -59,7 +59,7 @@ from warner.regression.variance_floors import floor_notes, refuse_drawn_alone
 from warner.reports.options import Columns, Reading, Sample
 from warner.reports.samples import effective_number
 from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients
-from warner.typesetting import labels
+from warner.typesetting import Printed, labels, plain_table
 
 if TYPE_CHECKING:
     import os
@@ -338,6 +338,14 @@ class Regression(TableResult):
     def title(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> str:
         return heading(self, odds=odds)
 
+    def printed(self, *given: Any, **options: Any) -> Printed:
+        """Return the table for a paper, with two lines of notes, and the caveats that belong to these coefficients."""
+        return super().printed(*given, **options)._replace(notes=paper_notes(self, **options))
+
+    def text(self, *given: Any, **options: Any) -> str:
+        """Return the table for a terminal, with the evidence and the assumptions."""
+        return plain_table(super().printed(*given, **options))
+
     def footnotes(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> list[str]:
         """Return what coefficients mean, how they were found, and what is assumed."""
         return sentences(self, level, self._intervals(level, interval).method, odds=odds)
@@ -364,6 +372,7 @@ class Regression(TableResult):
             "designs": [{"name": name, "design": design.to_dict()} for name, design in designs],
             "people": self.people,
             "missing": data.missing,
+            "missing_by": dict(data.without),
             "unknown": data.unknown,
             "weightless": data.weightless,
             "effective": self.effective,

@@ -515,7 +515,7 @@ def _tally_source(
     selection = Selection({roles.value: (form,)}, roles.by, roles.weights, roles.counts, columns.rows)
     if isinstance(source, Table) and form.kinds is None:
         return _tally_batches(prepared(source, selection, codes=reading.codes), design, roles, columns, reading, sample)
-    loaded = load(source, selection, few=form, codes=reading.codes, drop=reading.drop, positive=sample.is_complex)
+    loaded = load(source, selection, few=form, codes=reading.codes, drop=reading.drop, positive=True)
     values = loaded.reports(roles.value)
     rows = Rows(*form.read(values, text=loaded.text, codes=reading.codes))
     if loaded.kind is not None:  # values that no report can have were lumped together

@@ -45,6 +45,7 @@ LONG_ROW = 2**12  # longer histograms are cheaper by their distinct counts than 
 SMALL_TABLE = 2**12  # cells that stay in the processor's cache
 CACHED_COUNTS = 2**16  # counts worked on at a time
 RARE = 16  # at most one count in so many is beyond the table, if a longer table avoids that
+MISSING_CODES = {"NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "-99", "-9", "."}  # in other programs
 REPORTS_LISTED = 5  # impossible reports named in an error
 
 
@@ -466,8 +467,11 @@ def refuse_unknown(number: int, found: Unknowns, form: Form, what: str = "report
         return
     shown = [_meant(value, form) for value in list(found)[:VALUES_LISTED]]
     listed = ", ".join(shown) + (", ..." if len(found) > VALUES_LISTED else "")
+    remedy = form.remedy
+    if empty := [value.strip("'") for value in found if value.strip("'") in MISSING_CODES]:
+        remedy = f'If {empty[0]!r} is a missing value, give missing="{empty[0]}" (--missing {empty[0]})'
     raise ValueError(
-        f"{what} must be {form.rule}, but {number:,} {'is' if number == 1 else 'are'} not: {listed}. {form.remedy}, "
+        f"{what} must be {form.rule}, but {number:,} {'is' if number == 1 else 'are'} not: {listed}. {remedy}, "
         'or leave them out with unknown="drop"'
     )
 

@@ -201,7 +201,8 @@ def count_rows(
             f"column {columns.value!r} holds more than {form.kinds + FOREIGN_LIMIT:,} different values, but the domain "
             f'has {form.kinds:,}: is this the right column? With unknown="drop" the others are left out'
         )
-    only, whole = form.possible(text=source.text, codes=codes), codes or form.holds == "integers"
+    text = is_text(source.schema[columns.value])
+    only, whole = form.possible(text=text, codes=codes), codes or form.numbers is not None
     rows = _fetched(_query(source.frame, source.schema, columns, only, whole=whole, positive=positive))
     if len(rows["value"]) > ROWS_LIMIT:
         raise ValueError(
@@ -226,7 +227,7 @@ def select_columns(frame: Frame, schema: Document, columns: Roles, only: Frame =
     selected = {"value": value, **{f"by{i}": key(name) for i, name in enumerate(columns.by)}}
     if only is not None:
         # A label replaces invalid values, with a flag: a null among integers would make floats of them all.
-        text = schema[columns.value] == nw.String
+        text = is_text(schema[columns.value])
         value = (
             value.str.replace_all(r"\.0$", "") if text and whole else value
         )  # as programs without integers write them
@@ -423,9 +424,11 @@ def refuse_types(source: Table, columns: Roles, form: Form, *, codes: bool) -> N
     elif form.holds == "open hashes":
         wanted, fits = "strings or bytes such as 2:01f:1, as the reports are", text or dtype == nw.Binary
     elif codes or form.holds == "integers":
-        wanted, fits = "integers, as the domain does", dtype.is_integer() or dtype.is_float()  # whole ones
+        numeric = dtype.is_integer() or dtype.is_float()  # whole ones
+        wanted, fits = "integers, as the domain does", numeric or (text and not codes)
     else:
-        wanted, fits = "strings, as the domain does", text
+        numbers = form.numbers is not None and (dtype.is_integer() or dtype.is_float())
+        wanted, fits = "strings, as the domain does", text or numbers
     # Unknown is a column of nothing but nulls, and Arrow's bytes of a fixed size; bytes are objects of pandas.
     fits = fits or dtype == nw.Unknown or (form.kinds is None and dtype == nw.Object)
     if not fits:

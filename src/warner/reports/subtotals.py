@@ -209,8 +209,8 @@ class Subtotal(NamedTuple):
     """Contribution of some rows to a tally; arrays have an entry or a row for each group.
 
     `bad` amounts are negative or missing, `roughly` is the sum of the others as a float, which does not overflow;
-    `strange` are invalid values, with their frequencies. A complex sample with weights also has the numbers of `people`
-    with a weight above 0 and `without_weight`, and the sums of squared weights `by_kind` of report.
+    `strange` are invalid values, with their frequencies. With weights there are the numbers of `people` with a weight
+    above 0; a complex sample also has those `without_weight`, and the sums of squared weights `by_kind` of report.
     """
 
     groups: tuple[Group, ...]
@@ -252,6 +252,9 @@ def subtotal(design: Design, rows: Rows, *, by_kind: bool = False) -> Subtotal:
         part = rows.where(rows.status == kind)
         return part.per_group(part.number)
 
+    people = None
+    if known.weight is not None:
+        people = known.per_group((known.weight > 0).astype(np.int64) if known.positive is None else known.positive)
     squares = known.weight**2 if known.square is None and known.weight is not None else known.square
     return Subtotal(
         rows.groups,
@@ -260,18 +263,16 @@ def subtotal(design: Design, rows: Rows, *, by_kind: bool = False) -> Subtotal:
         left_out(OUTSIDE),
         None if squares is None else known.per_group(squares),
         rows.status.size,
-        **(_by_kind(design, known, squares) if by_kind and squares is not None else {}),
+        people=people,
+        **(_by_kind(design, known, squares, people) if by_kind and squares is not None and people is not None else {}),
     )
 
 
-def _by_kind(design: Design, known: Rows, squares: Array) -> dict[str, Any]:
-    """Count respondents with and without weight, and sum squared weights for each kind of report."""
-    assert known.weight is not None
-    positive = (known.weight > 0).astype(np.int64) if known.positive is None else known.positive
+def _by_kind(design: Design, known: Rows, squares: Array, people: Integers) -> dict[str, Any]:
+    """Count respondents without weight, and sum squared weights for each kind of report."""
     counts = design.law.count(known.reports, squares, group=known.group_index, groups=len(known.groups)).counts
     by_kind = counts[np.newaxis] if known.group_index is None else counts
-    people = known.per_group(positive)
-    return {"people": people, "by_kind": by_kind, "without_weight": known.per_group(known.number) - people}
+    return {"by_kind": by_kind, "without_weight": known.per_group(known.number) - people}
 
 
 def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:

@@ -66,10 +66,10 @@ if TYPE_CHECKING:
 FORMAT = "warner tally"
 VERSION = 1
 DAMAGED_TALLY = "this tally is damaged: "
-RESULTS = {"value", "reports", "share", "people", "se", "low", "high", "outside"}  # columns of Estimate.table
+RESULTS = {"value", "reports", "respondents", "share", "people", "se", "low", "high", "outside"}  # of Estimate.table
 COUNTS_IN_REPR = 4
 NUMERIC = re.compile(r"[-+]?\d{1,15}(\.\d+)?")  # a text that is a number
-SUMMED = ("counts", "n", "histogram", "missing", "unknown", "squares")  # fields that add up
+SUMMED = ("counts", "n", "histogram", "missing", "unknown", "squares", "people")  # fields that add up
 
 Group: TypeAlias = tuple[Any, ...]  # one value for each name in `by`
 
@@ -101,6 +101,8 @@ class Tally(Saved):
         The groups, each with one value for each name in `by`; a missing value, None, is a group.
     squares : float or ndarray of shape (groups,), or None
         With weights, the sum of their squares.
+    people : int or ndarray of shape (groups,), or None
+        With weights, the number of reports with a weight above 0, if it is known.
     sample : ComplexSample or None
         Counts by cluster and stratum, or by replicate weights, of a complex sample.
     backend : str or None
@@ -129,6 +131,7 @@ class Tally(Saved):
     by: tuple[str, ...] = field(default=(), kw_only=True)
     groups: tuple[Group, ...] = field(default=(), kw_only=True)
     squares: PerGroup = field(default=None, kw_only=True)
+    people: PerGroup = field(default=None, kw_only=True)
     sample: ComplexSample | None = field(default=None, kw_only=True)
     backend: str | None = field(default=None, kw_only=True)
     kept: StoredReports | None = field(default=None, kw_only=True)
@@ -151,14 +154,14 @@ class Tally(Saved):
         if self.squares is None and array.dtype.kind == "f":
             raise ValueError("counts must be whole numbers, or come with squares, the sum of the squared weights")
         histograms = as_histograms(self._as_weights(array), width)
-        for name in ("missing", "unknown"):
-            value = np.asarray(getattr(self, name))
+        for name in ("missing", "unknown", "people"):
+            value = np.asarray(0 if getattr(self, name) is None else getattr(self, name))
             if value.dtype.kind not in "iu" or not ((value >= 0) & (value <= LARGEST_TOTAL)).all():
                 raise ValueError(
                     f"{name} must be a whole number from 0 to 2^53, but got {reprlib.repr(value.tolist())}"
                 )
-        for name in ("missing", "unknown", "squares"):
-            value = np.asarray(0 if name == "squares" and self.squares is None else getattr(self, name))
+        for name in ("missing", "unknown", "squares", "people"):
+            value = np.asarray(0 if getattr(self, name) is None else getattr(self, name))
             if value.dtype.kind not in "iuf" or not (value >= 0).all() or value.shape not in {(), shape[:-1]}:
                 raise ValueError(f"{name} must be a number of at least 0, for each group if there are groups")
         refuse_impossible(histograms.counts, self.design.law)
@@ -174,7 +177,7 @@ class Tally(Saved):
         refuse_squares(self.squares, n)
         object.__setattr__(self, "n", n[()])
         object.__setattr__(self, "_largest", histograms.largest)
-        for name in ("missing", "unknown", "squares"):
+        for name in ("missing", "unknown", "squares", "people"):
             value = getattr(self, name)
             if value is not None and self.by:
                 object.__setattr__(self, name, np.broadcast_to(np.asarray(value), shape[:-1]))
@@ -500,7 +503,7 @@ class Tally(Saved):
         return (
             same
             and mine == theirs
-            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in SUMMED)
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in SUMMED if name != "people")
         )
 
     def __hash__(self) -> int:
@@ -522,6 +525,7 @@ class Tally(Saved):
             "by": list(self.by),
             "groups": [list(group) for group in self.groups],
             "squares": None if self.squares is None else np.asarray(self.squares).tolist(),
+            **({} if self.people is None else {"people": np.asarray(self.people).tolist()}),
             **({} if self.sample is None else {"sample": self.sample.to_dict()}),
             **skipped_fields(self.skipped_files),
         }
@@ -530,7 +534,7 @@ class Tally(Saved):
     def from_dict(cls, fields: Document) -> Tally:
         """Read a document of `to_dict`; anything else raises an error that names the reason."""
         names = {"design", "counts", "missing", "unknown", "by", "groups", "squares"}
-        checked(fields, FORMAT, VERSION, names, frozenset({"n", "histogram", "sample", "skipped_files"}))
+        checked(fields, FORMAT, VERSION, names, frozenset({"n", "histogram", "sample", "people", "skipped_files"}))
         try:
             numbers: dict[str, Any] = {name: _json_numbers(name, fields.get(name)) for name in SUMMED}
             sample = None if "sample" not in fields else sample_from_dict(fields, cls.from_dict)
@@ -601,7 +605,7 @@ def refuse_grouping(by: tuple[str, ...], groups: tuple[Group, ...], columns: Abs
 
 def _json_numbers(name: str, value: object) -> PerGroup:
     """Read a number or lists of numbers, more strictly than NumPy."""
-    if value is None and name in {"n", "histogram", "squares"}:
+    if value is None and name in {"n", "histogram", "squares", "people"}:
         return None
     rows = value if isinstance(value, list) else [value]
     cells = [cell for row in rows for cell in (row if isinstance(row, list) else [row])]
