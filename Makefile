@@ -30,24 +30,24 @@ demo: $(INSTALLED)
 	@echo
 	$(BIN)/warner design never once "a few times" "every month" "every week" --epsilon 1.5 -o demo/design.json
 	@echo; $(BIN)/warner show demo/design.json; echo
-	$(BIN)/warner randomize examples/answers.csv --column answer --keep region --design demo/design.json -o demo/reports.csv
+	$(BIN)/warner randomize examples/answers.csv --column answer --keep region --design demo/design.json --force -o demo/reports.csv
 	@echo
 	$(BIN)/warner check demo/reports.csv --column answer --design demo/design.json || test $$? = 1
 	@echo
 	$(BIN)/warner estimate demo/reports.csv --column answer --design demo/design.json --plot demo/picture.png --report demo/report.html
 	@echo
 	$(BIN)/warner design --domain-file examples/sites.txt --epsilon 5 -o demo/sites.json
-	$(BIN)/warner randomize examples/answers.csv --column site --design demo/sites.json -o demo/sites.parquet
+	$(BIN)/warner randomize examples/answers.csv --column site --design demo/sites.json --force -o demo/sites.parquet
 	@echo
 	$(BIN)/warner estimate demo/sites.parquet --design demo/sites.json --rows 8 --report demo/sites.html
 	@echo
 	$(BIN)/warner design "subset selection" --domain-file examples/sites.txt --epsilon 2 -o demo/sets.json
-	$(BIN)/warner randomize examples/answers.csv --column site --design demo/sets.json -o demo/sets.parquet
+	$(BIN)/warner randomize examples/answers.csv --column site --design demo/sets.json --force -o demo/sets.parquet
 	@echo
 	$(BIN)/warner estimate demo/sets.parquet --design demo/sets.json --rows 5
 	@echo
 	$(BIN)/warner design --best --domain-file examples/sites.txt --epsilon 2 -o demo/best.json
-	$(BIN)/warner randomize examples/answers.csv --column site --design demo/best.json -o demo/best.csv
+	$(BIN)/warner randomize examples/answers.csv --column site --design demo/best.json --force -o demo/best.csv
 	@echo
 	$(BIN)/warner check demo/best.csv --design demo/best.json || test $$? = 1
 	@echo

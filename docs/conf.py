@@ -14,6 +14,7 @@ from latex2mathml.converter import convert as mathml
 
 import warner
 from warner.designs.contract import Design
+from warner.documents import Saved
 from warner.results import Result
 
 if TYPE_CHECKING:
@@ -83,10 +84,10 @@ def _signature_of_init(
 
 
 def _name_inherited(_app: Sphinx, what: str, _name: str, obj: Any, _options: Any, lines: list[str]) -> None:
-    """Name the methods and properties that a class inherits from `Design` or `Result`."""
+    """Name the methods and properties that a class inherits from `Design`, `Result` or `Saved`."""
     if what == "class" and isinstance(obj, type):
         for base in obj.__mro__[1:]:
-            if base in (Design, Result):
+            if base in (Design, Result, Saved):
                 own = {member for owner in obj.__mro__ for member in vars(owner) if owner not in base.__mro__}
                 names = [member for member in dir(base) if not member.startswith("_") and member not in own | INTERNAL]
                 shown = ", ".join(f"``{member}``" for member in names if getattr(base, member).__doc__)

@@ -24,6 +24,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "patient"))
 # not imported yet, and processes that tests start inherit this.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Texts are as wide as the terminal, which tests do not have. Pages have 80 columns.
+os.environ["COLUMNS"] = "120"
+
 # A shell starts what runs in its background with Ctrl-C ignored, and so would all commands be that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

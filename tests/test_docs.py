@@ -17,11 +17,13 @@ import pytest
 
 import warner
 from warner import estimators
-from warner.cli import COMMANDS, command_named
 from warner.designs import MECHANISMS, OPEN, REPEATED_DESIGNS, SEVERAL
 from warner.designs.survey_designs import SURVEYS
 from warner.estimators import METHODS
 from warner.planning.wording import PUBLISHED_EPSILONS
+
+pytest.importorskip("click", reason="the command line is an extra, and not installed")
+from warner.cli import COMMANDS, command_named
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)

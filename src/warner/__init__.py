@@ -66,6 +66,7 @@ _MODULE_OF = {
     "NumberPlan": "warner.planning.plans",
     "OpenPlan": "warner.planning.plans",
     "PowerPlan": "warner.planning.power",
+    "SplitPlan": "warner.planning.tradeoffs",
     "mechanisms": "warner.planning.mechanisms",
     "Mechanisms": "warner.planning.mechanisms",
     "noncompliance": "warner.noncompliance",

@@ -58,6 +58,7 @@ from warner.planning.plans import OpenPlan as OpenPlan
 from warner.planning.plans import Plan as Plan
 from warner.planning.plans import plan as plan
 from warner.planning.power import PowerPlan as PowerPlan
+from warner.planning.tradeoffs import SplitPlan as SplitPlan
 from warner.regression.descriptions import regression_table as regression_table
 from warner.regression.regressions import Regression as Regression
 from warner.regression.regressions import regress as regress

@@ -54,7 +54,8 @@ def main() -> None:
 
             _fail(not_installed(f"the command line needs {error.name}", "cli"))
         _complete(app)
-        with app.make_context("warner", sys.argv[1:], obj=_handle_signals) as context:
+        color = False if os.environ.get("NO_COLOR") else None  # None: on a terminal
+        with app.make_context("warner", sys.argv[1:], obj=_handle_signals, color=color) as context:
             app.invoke(context)
         sys.exit(0)
     except KeyboardInterrupt:
@@ -167,7 +168,9 @@ def _end_by_click(error: Any) -> None:
     if kind == "Abort":
         _fail(INTERRUPTED_MESSAGE, INTERRUPTED)
     if kind == "NoArgsIsHelpError":
-        sys.stdout.write(f"{error.format_message()}\n")
+        import click
+
+        click.echo(error.format_message(), color=error.ctx.color)
         sys.exit(0)
     _fail(error.format_message())
 
@@ -176,7 +179,9 @@ def _fail(message: str, code: int = 2) -> None:
     if sys.stderr is not None:
         from warner.text import bounded, printable
 
-        sys.stderr.write(f"warner: {bounded(printable(message, keep=chr(10)))}\n")
+        colored = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+        name = "\x1b[31mwarner:\x1b[0m" if colored else "warner:"
+        sys.stderr.write(f"{name} {bounded(printable(message, keep=chr(10)))}\n")
     sys.exit(code)
 
 

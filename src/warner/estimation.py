@@ -51,7 +51,7 @@ from warner.reports.linearization import RESULT_COLUMN
 from warner.reports.tallies import Collected, Pool, holds_every_answer, refuse_uncounted
 from warner.results import Column, Estimates, TableResult, TableRows, group_column
 from warner.text import conjoined, counted
-from warner.typesetting import amount_cells, bar, count_cells, fragment, plain_table
+from warner.typesetting import amount_cells, count_cells, fragment, plain_table
 
 if TYPE_CHECKING:
     import os
@@ -655,8 +655,7 @@ class Estimate(TableResult):
         shares = np.nan_to_num(table["share"]).clip(min=0)
         # A single share has no other beside it: its bar is a part of the whole.
         largest = 1.0 if shares.size == 1 else max(float(shares.max()), 1e-9)
-        bars = [bar(share / largest) for share in shares[self._rows_shown(table, rows)].tolist()]
-        return plain_table(shown._replace(columns=shown.columns | {"": bars}))
+        return plain_table(shown, bars=(shares[self._rows_shown(table, rows)] / largest).tolist())
 
     def _repr_html_(self) -> str:
         return fragment(self.printed(rows=FIRST_ROWS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 import textwrap
 from itertools import islice, zip_longest
 from numbers import Integral
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, PerGroup
 
 TIGHT = "\N{NO-BREAK SPACE}"
-LINE_CHARACTERS = 120  # of a line of text
+NARROWEST, WIDEST = 60, 120  # characters of a line of text, on terminals; 80 elsewhere
 LABEL_CHARACTERS = 40  # of an answer, a group or a term in a text
 POSITIONS_LISTED = 5  # in an error
 NAMES_LISTED = 8  # in a sentence
@@ -269,6 +270,20 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     return f"; did you mean {names[near[0]]!r}?" if near else ""
 
 
+def refuse_unknown(argument: str, value: object, known: Iterable[str], context: str = "") -> None:
+    """Raise an error for a value that is not among the known ones, with the most similar one.
+
+    >>> refuse_unknown("method", "mel", ["inv", "mle"])
+    Traceback (most recent call last):
+    ValueError: method must be one of inv, mle, but got 'mel'; did you mean 'mle'?
+    """
+    names = tuple(known)
+    if value not in names:
+        raise ValueError(
+            f"{argument} must be one of {', '.join(names)}{context}, but got {value!r}{did_you_mean(value, names)}"
+        )
+
+
 def counted(number: int, one: str, several: str) -> str:
     return f"{number:,} {one if number == 1 else several}"
 
@@ -284,13 +299,19 @@ def plural(noun: str) -> str:
     return noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s")
 
 
+def line_width() -> int:
+    """Return the width of the terminal within limits, or of the variable COLUMNS; 80 characters if there is neither."""
+    return min(max(shutil.get_terminal_size().columns, NARROWEST), WIDEST)
+
+
 def wrapped(paragraphs: Iterable[str]) -> str:
     """Break paragraphs into lines, without a break before a percent sign."""
     texts = (
         textwrap.fill(
             re.sub(r"\bp ([=<]) ", rf"p{TIGHT}\1{TIGHT}", text.replace(" %", f"{TIGHT}%")),
-            LINE_CHARACTERS,
+            line_width(),
             break_long_words=False,
+            break_on_hyphens=False,
         )
         for text in paragraphs
     )

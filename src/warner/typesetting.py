@@ -17,12 +17,13 @@ import numpy as np
 from warner.arrays import LARGEST_TOTAL, Counts
 from warner.text import (
     LABEL_CHARACTERS,
-    LINE_CHARACTERS,
     SMALLEST_P_SHOWN,
+    WIDEST,
     aligned,
     amount,
     amount_of,
     counted,
+    line_width,
     printable,
     told_apart,
     wrapped,
@@ -46,7 +47,7 @@ MARKDOWN_SYNTAX = re.compile(r"[\\|*`]|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")
 MOST_DECIMALS = 12
 DOUBLE_DIGITS = 15  # of a decimal number in a double
 MISSING_TEXT = "(missing)"
-BAR_CHARACTERS = 24  # characters of the longest bar
+LEAST_BAR, BAR_CHARACTERS = 6, 24  # characters of the longest bar, in narrow and in wide terminals
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of formulas
 AS_TEXT = """ style="mso-number-format:'\\@'\""""  # for Excel, which opens pages as well
 
@@ -189,17 +190,18 @@ def amount_cells(column: Counts) -> list[str]:
     return [amount(number) for number in column.tolist()]
 
 
-def bar(part: float) -> str:
-    """Draw a proportion as a bar, of # where standard output cannot encode blocks.
+def _bars(parts: Sequence[float], longest: int) -> list[str]:
+    """Draw proportions as bars, of # where standard output cannot encode blocks.
 
-    >>> len(bar(0.3))
-    7
+    >>> [len(text) for text in _bars([1, 0.3], 24)]
+    [24, 7]
     """
+    block = "\N{FULL BLOCK}"
     try:
-        "\N{FULL BLOCK}".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+        block.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
-        return "#" * round(BAR_CHARACTERS * part)
-    return "\N{FULL BLOCK}" * round(BAR_CHARACTERS * part)
+        block = "#"
+    return [block * round(longest * part) for part in parts]
 
 
 # Forms
@@ -284,10 +286,10 @@ def html(table: Printed) -> str:
     return "\n".join([head, f"<table>{caption}" + "\n".join(rows) + "</table>", *notes, "</body></html>"])
 
 
-def plain_table(table: Printed, most: int | None = None) -> str:
+def plain_table(table: Printed, most: int | None = None, bars: Sequence[float] = ()) -> str:
     """Write a table for a terminal: numbers right-aligned, long names cut, notes below, `most` rows.
 
-    Texts of the last column may fill the line.
+    Texts of the last column may fill the line. `bars` are proportions, drawn as bars in the rest of each line.
 
     >>> print(plain_table(Printed({"value": ["yes"], "share (%)": ["9.50"]}, "Estimated shares", ("N = 200.",))))
     Estimated shares
@@ -298,12 +300,17 @@ def plain_table(table: Printed, most: int | None = None) -> str:
     right = _to_the_right(table.columns)
     shown: list[list[str]] = []
     for number, (name, texts) in zip(right, table.columns.items(), strict=True):
-        room = LINE_CHARACTERS - sum(2 + max(map(len, column)) for column in shown)
+        room = WIDEST - sum(2 + max(map(len, column)) for column in shown)
         width = max(LABEL_CHARACTERS, room if len(shown) == len(right) - 1 else 0)
         shown.append([printable(name), *(texts if number else told_apart(list(map(printable, texts)), width))[:most]])
     left = {place for place, number in enumerate(right) if not number}
     rows = max(map(len, table.columns.values()), default=0)
     lines = aligned(zip(*shown, strict=True), left) if rows else []
+    longest = min(line_width() - max(map(len, lines), default=0) - 2, BAR_CHARACTERS)
+    if bars and longest >= LEAST_BAR:
+        start = max(map(len, lines))
+        drawn = ["", *_bars(bars, longest)]
+        lines = [f"{line:{start}}  {text}".rstrip() for line, text in zip(lines, drawn, strict=True)]
     more = f"... and {counted(rows - most, 'more row', 'more rows')}" if most is not None and most < rows else ""
     return "\n".join(_nonempty([wrapped([printable(table.title)]), *lines, more, wrapped(table.notes)]))
 

@@ -138,7 +138,11 @@ def test_help_has_an_example_in_every_command(folder: Path) -> None:
     for command in ("plan", "design", "show", "collect", "randomize", "tally", "estimate", "check"):
         assert command in overview
         assert f"Example: warner {command}" in succeeds(folder, command, "--help", env=wide)
-    assert succeeds(folder, "--version").startswith("warner 0.")
+    assert succeeds(folder, "--version").startswith("warner 1.")
+    for words in (("estimate",), ("survey", "new")):
+        assert succeeds(folder, "help", *words) == succeeds(folder, *words, "--help")
+    assert succeeds(folder, "survey", "help", "new") == succeeds(folder, "survey", "new", "--help")
+    assert succeeds(folder, "help") == succeeds(folder, "--help")
     nothing = run(folder)
     assert (nothing.returncode, nothing.stderr) == (0, "")
     assert nothing.stdout.startswith("Usage: warner ")

@@ -366,3 +366,14 @@ def test_integers_holds_for_what_is_named(prompt: Prompt) -> None:
 )
 def test_integers_that_are_none_are_refused(prompt: Prompt, given: str, complaint: str) -> None:
     assert complaint in prompt.complains("design", "crosswise", "p=1/4", "--integers", *given.split())
+
+
+def test_a_design_is_explained_as_json_too(tmp_path: Path) -> None:
+    SURVEY.save(tmp_path / "survey.json")
+    document = json.loads(succeeds(tmp_path, "show", "survey.json", "--json"))
+    assert document == {
+        "sentences": list(SURVEY.sentences()),
+        "epsilon": "1",
+        "fingerprint": SURVEY.fingerprint(),
+        "design": SURVEY.to_dict(),
+    }

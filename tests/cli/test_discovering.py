@@ -31,7 +31,7 @@ def collected(folder: Path) -> Path:
     made = ("design", "open-domain", "--letters", "a-z", "--length", "6", "--step", "3", "--epsilon", "4")
     assert "words.json" in succeeds(folder, *made, "-o", "words.json")
     randomized = ("randomize", "answers.csv", "--column", "word", "--keep", "region", "--design", "words.json")
-    assert "4,000 reports, epsilon 4 each" in succeeds(folder, *randomized, "-o", "reports.csv")
+    assert "4,000 reports, epsilon 4 each" in succeeds(folder, *randomized, "-o", "reports.csv", "--force")
     (folder / "dictionary.txt").write_text("and\nnever\n")
     return folder
 
@@ -113,7 +113,7 @@ def test_lines_are_randomized_one_by_one(collected: Path) -> None:
 def test_numbers_are_read_as_numbers(folder: Path) -> None:
     succeeds(folder, "design", "open-domain", "--bits", "16", "--epsilon", "4", "-o", "apps.json")
     (folder / "apps.csv").write_text("app\n" + "40000\n" * 2000)
-    succeeds(folder, "randomize", "apps.csv", "--design", "apps.json", "-o", "reports.csv")
+    succeeds(folder, "randomize", "apps.csv", "--design", "apps.json", "-o", "reports.csv", "--force")
     (folder / "known.txt").write_text("40000\n")
     sure = ("--level", "0.999999")  # reports are drawn anew each time, and one in a million surveys names another
     asked = ("discover", "reports.csv", "--design", "apps.json", "--expected", "known.txt", "--json", *sure)

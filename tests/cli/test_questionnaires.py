@@ -45,7 +45,7 @@ def test_designs_are_those_of_python(folder: Path, health: warner.SplitQuestionn
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
 def test_from_answers_to_shares(folder: Path, health: warner.SplitQuestionnaire, ending: str) -> None:
     reports = f"reports.{ending}"
-    succeeds(folder, "randomize", "answers.csv", "-d", "split.json", "--keep", "region", "-o", reports)
+    succeeds(folder, "randomize", "answers.csv", "-d", "split.json", "--keep", "region", "-o", reports, "--force")
     every = [warner.tally(folder / reports, health, column=name) for name in health.questions]
     assert sum(one.n for one in every) == 120 == every[0].n + every[0].missing
     estimated = ("estimate", reports, "-d", "split.json", "--column", "drinks", "--json")
@@ -61,7 +61,7 @@ def test_from_answers_to_shares(folder: Path, health: warner.SplitQuestionnaire,
 def test_options_are_one_table(folder: Path, more: tuple[str, ...]) -> None:
     succeeds(folder, "design", "select-all", "beer", "wine", "tea", "--epsilon", "30", *more, "-o", "options.json")
     (folder / "answers.csv").write_text("tea,beer,wine\n" + "no,yes,yes\nno,yes,no\n" * 200)
-    succeeds(folder, "randomize", "answers.csv", "-d", "options.json", "-o", "reports.csv")
+    succeeds(folder, "randomize", "answers.csv", "-d", "options.json", "-o", "reports.csv", "--force")
     rows = json.loads(succeeds(folder, "estimate", "reports.csv", "-d", "options.json", "--json"))["values"]
     shares = {row["group"]["option"]: row["share"] for row in rows if row["value"] == "yes"}
     # Noise is negligible at epsilon 30; with at most 2, an option is drawn with probability 1/2 or 1/3 at least.

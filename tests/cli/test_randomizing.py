@@ -31,7 +31,12 @@ def test_randomize_carries_along_only_what_is_asked_for(folder: Path, ending: st
     counted = tally(folder / target, honest, column="answer", by="region")
     assert counted.counts.sum(axis=0).tolist() == list(COUNTS.values())
     assert counted.groups == (("north",), ("south",))
-    succeeds(folder, *options)
+    first = (folder / target).read_bytes()
+    said = fails(folder, *options)
+    assert f"{target} already exists, and is not overwritten: a second draw" in said
+    assert "--force" in said
+    assert (folder / target).read_bytes() == first
+    succeeds(folder, *options, "--force")
     assert tally(folder / target, honest).n == 1000  # the only column there is
 
 

@@ -190,7 +190,7 @@ def test_contradictions_are_refused_before_anything_is_read(
         (("answer", "--on", "age", "--model", "cubic"), "model must be one of multinomial, ordered, linear"),
         (("answer", "--on", "age", "--link", "log"), "link must be one of logit, probit, cloglog, cauchit"),
         (("answer", "--on", "age", "--errors", "small"), "errors must be one of observed, expected, opg, robust"),
-        (("answer", "--on", "age", "--penalty", "ridge"), "penalty must be one of jeffreys, or be left out"),
+        (("answer", "--on", "age", "--penalty", "ridge"), "penalty must be one of jeffreys, but got 'ridge'"),
         (("answer", "--on", "age", "--reference", "maybe"), "reference must be one of the answers"),
         (("answer", "--on", "age", "--level", "95"), "level must be between 0 and 1"),
         (("answer", "--on", "age", "--interval", "exact"), "interval must be one of auto, profile, wald"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -228,3 +229,30 @@ def test_a_process_says_nothing_at_its_end(folder: Path, words: tuple[str, ...])
     # Compiled libraries complain there about what is still alive; commands within the process of the tests do not end.
     done = launched(folder, *words)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_terminal_has_colors_and_its_own_width_unless_it_wants_none(folder: Path) -> None:
+    pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
+
+    def shown(*arguments: str, **environment: str) -> str:
+        reader, writer = pty.openpty()
+        given = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "NO_COLOR"}}
+        command = [*COMMAND, *arguments]
+        streams = {"stdin": writer, "stdout": writer, "stderr": writer}
+        subprocess.run(command, cwd=folder, env=given | environment, check=False, timeout=100, **streams)
+        os.close(writer)
+        pieces = []
+        with contextlib.suppress(OSError):  # Linux reports the end as an error
+            while piece := os.read(reader, 65536):
+                pieces.append(piece)
+        os.close(reader)
+        return b"".join(pieces).decode()
+
+    assert "\x1b[31mwarner:\x1b[0m No such command" in shown("estimat")
+    assert "\x1b[1mIntervals\x1b[0m:" in shown("check", "--help")
+    assert "\x1b[1mCommands\x1b[0m:" in shown()
+    for arguments in (("estimat",), ("check", "--help"), ()):
+        assert "\x1b" not in shown(*arguments, NO_COLOR="1")
+    for columns in (60, 100):
+        lines = shown("show", "survey.json", COLUMNS=str(columns)).splitlines()[:-1]  # without the fingerprint
+        assert columns - 15 < max(map(len, lines)) <= columns

@@ -257,6 +257,14 @@ def test_the_verdict_counts_the_test() -> None:
     assert not found.fits
 
 
+def test_crafted_reports_are_named_at_the_level_of_one_of_all_tests() -> None:
+    data = whole(SETS, reports(SETS, 1500, 80))
+    p = float(pair_test(check(data)).p_value[0])
+    assert 1e-3 < p < 0.2
+    assert np.isfinite(pair_test(check(data, level=1 - 2 * 1.01 * p)).crafted[0])  # of two tests
+    assert np.isnan(pair_test(check(data, level=1 - 2 * 0.99 * p)).crafted[0])
+
+
 @pytest.mark.parametrize(
     "design",
     [

@@ -62,6 +62,20 @@ def test_roll_ups_in_every_engine_equal_tallies_made_at_once(engine: str, tmp_pa
     assert fine.filter(country="FR").aggregate("day") == french.aggregate("day")
 
 
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "plain"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_roll_ups_of_every_kind_in_every_engine(engine: str, kind: str, tmp_path: Path) -> None:
+    source = in_engine(engine, DATA, tmp_path)
+    fine = tally(source, THREE, column="answer", by=["day", "country"], **KINDS[kind])
+    for by in ((), ("country",)):
+        coarse, once = fine.aggregate(by), tally(source, THREE, column="answer", by=list(by) or None, **KINDS[kind])
+        if kind == "jackknife":  # whose sums of weights are of ones
+            assert_allclose(coarse.counts, once.counts, rtol=1e-12)
+            assert_allclose(estimate(coarse).table()["se"], estimate(once).table()["se"], rtol=1e-9)
+        else:
+            assert coarse == once
+
+
 @every_rollup
 @pytest.mark.parametrize("kind", KINDS)
 def test_roll_ups_of_every_kind_equal_tallies_made_at_once(kind: str, by: tuple[str, ...]) -> None:

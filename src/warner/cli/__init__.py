@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import click
 
 from warner.cli.messages import set_quiet
-from warner.cli.texts import TEXTS
+from warner.cli.texts import TEXTS, Context
 
 
 class Listed(NamedTuple):
@@ -153,6 +153,8 @@ GROUPS = {"survey": "Run a web survey: write its file, serve it, and report its 
 class Commands(click.Group):
     """The list of commands; the options of a command are declared when it is called or completed."""
 
+    context_class = Context
+
     def __init__(self, prefix: str = "", **options: Any) -> None:
         self.prefix = prefix
         entries: dict[str, click.Command] = {}
@@ -164,6 +166,10 @@ class Commands(click.Group):
                 elif not rest:
                     entries[name] = click.Command(name, help=command.summary)
         super().__init__(commands=entries, **options)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read `help COMMAND` as `COMMAND --help`."""
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Return the command with its options, instead of the entry of the list."""
@@ -203,5 +209,6 @@ app = Commands(
     callback=lambda version, quiet: set_quiet(quiet),
     params=[_flag("version", callback=_print_version, is_eager=True), _flag("quiet", "-q")],
     no_args_is_help=True,
+    epilog="warner help COMMAND shows the options of a command.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )

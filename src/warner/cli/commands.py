@@ -272,6 +272,7 @@ class Show:
     """Explain a design in plain words."""
 
     design: Path
+    as_json: bool = False
 
 
 class Randomize:
@@ -290,6 +291,7 @@ class Randomize:
     output: str = "-"
     nearest: bool = False
     lines: bool = False
+    force: bool = False
 
 
 class Collect:

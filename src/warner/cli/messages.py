@@ -31,14 +31,14 @@ def is_quiet() -> bool:
     return _quiet.get()
 
 
-def tell(line: str, *, err: bool = False) -> None:
+def tell(line: str, *, err: bool = False, label: str = "") -> None:
     """Print a message without control characters: file names can contain them, and a terminal would obey."""
     if not is_quiet():
-        click.echo("\n".join(bounded(printable(part)) for part in line.split("\n")), err=err)
+        click.echo(label + "\n".join(bounded(printable(part)) for part in line.split("\n")), err=err)
 
 
 def warn(warning: str) -> None:
-    tell(f"warner: warning: {warning}", err=True)
+    tell(warning, err=True, label=click.style("warner: warning: ", fg="yellow"))
 
 
 @contextmanager

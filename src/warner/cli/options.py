@@ -18,7 +18,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from warner.cli.messages import set_quiet
-from warner.cli.texts import ARGUMENTS, GENERAL, HEADINGS, TEXTS, Text
+from warner.cli.texts import ARGUMENTS, GENERAL, HEADINGS, TEXTS, Context, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -205,6 +205,8 @@ def _completion(text: Text) -> Callable[[Any, Any, str], list[CompletionItem]] |
 
 class Command(click.Command):
     """A command declared by a dataclass and run by the function of its name in a module."""
+
+    context_class = Context
 
     def __init__(self, key: str, declared: type, module: str, example: str) -> None:
         self.declared, self.module = declared, module

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from warner import PowerPlan
+from warner import PowerPlan, SplitPlan
 from warner import plan as planned
 from warner.cli.delivering import deliver_text, refuse_overwriting
 from warner.cli.designing import is_open, name_of, open_domain
@@ -86,7 +86,9 @@ def plan(options: commands.Plan) -> None:
         else values_from_text(values, getattr(answers, "domain", None) or canonical(answers)),
         **test,
     )
-    if isinstance(result, PowerPlan):
+    if isinstance(result, SplitPlan) and (options.plot or options.mechanism_plot or options.grid):
+        raise ValueError("--plot, --mechanism-plot and --grid are for one question")
+    if isinstance(result, PowerPlan | SplitPlan):
         if options.plot is not None or options.mechanism_plot is not None:
             raise ValueError("--plot and --mechanism-plot are not for a test; --grid shows the power of other samples")
         _deliver(result, options)

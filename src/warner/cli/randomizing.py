@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +17,6 @@ from warner.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from warner.cli import commands
     from warner.designs import Design, Memo
@@ -24,8 +24,14 @@ if TYPE_CHECKING:
 
 def show(options: commands.Show) -> None:
     design = load_design(options.design)
-    click.echo(design.in_words())
-    click.echo(f"Fingerprint, which identifies the design: {design.fingerprint()}")
+    fingerprint = design.fingerprint()
+    if options.as_json:
+        from warner.results import as_json
+
+        said = {"sentences": list(design.sentences()), "epsilon": design.shown_epsilon(), "fingerprint": fingerprint}
+        click.echo(as_json(said | {"design": design.to_dict()}))
+    else:
+        click.echo(f"{design.in_words()}\nFingerprint, which identifies the design: {fingerprint}")
 
 
 def randomize(options: commands.Randomize) -> None:
@@ -41,6 +47,11 @@ def randomize(options: commands.Randomize) -> None:
     if options.lines and options.nearest:
         raise ValueError("--nearest is for columns of a file; round the numbers before they are given as lines")
     refuse_overwriting({"the file of answers": file, "the design": design, "the memo": memo}, {"--output": output})
+    if output != "-" and Path(output).exists() and not options.force:
+        raise FileExistsError(
+            f"{output} already exists, and is not overwritten: a second draw for the same respondents spends epsilon "
+            "again; give another file, or --force"
+        )
     survey = load_design(design)
     permanent = None if memo is None else _open_memo(memo, survey, output)
     with _progress() as progress:

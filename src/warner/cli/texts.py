@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+import click
+
 CHOICES = {  # besides those in brackets
     "method": "mle|inv|inv_n|inv_p|ibu|shrink|smooth|base_cut|norm_cut|power|power_ns|mle_pooled|auto",
     "mechanism": "randomized-response|subset-selection|unary-encoding|bit-flips|local-hashing|Hadamard-response|"
@@ -238,6 +240,7 @@ randomize / Input
   keep COLUMN: Column to copy to the output; repeatable.
 randomize / Output
   output --output -o FILE: File to write the reports to: .csv, .parquet or .jsonl, or - for standard output.
+  force: Replace an existing file. A second draw for the same respondents spends epsilon again.
 collect / Server
   share: Share the survey on the local network: its address, a certificate made on the spot, and a QR code for phones.
 survey serve / Server
@@ -403,3 +406,16 @@ def _texts() -> dict[tuple[str, str], Text]:
 
 TEXTS = _texts()
 HEADINGS = list(dict.fromkeys(text.heading for text in TEXTS.values()))
+
+
+class Formatter(click.HelpFormatter):
+    """Help with bold headings on a terminal."""
+
+    def write_heading(self, heading: str) -> None:
+        self.write(f"{'':>{self.current_indent}}{click.style(heading, bold=True)}:\n")
+
+
+class Context(click.Context):
+    """Context of a command, with this project's formatter of help."""
+
+    formatter_class = Formatter

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import textwrap
 from abc import abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,7 +17,7 @@ from warner.designs.exact import Number, double_not_below, log_ratio, shown_up
 from warner.designs.labels import Domain, Labels, refuse_rounded
 from warner.designs.report_forms import Form, LabelForm
 from warner.documents import Document, Saved, checked, document
-from warner.text import printable
+from warner.text import printable, wrapped
 
 if TYPE_CHECKING:
     import os
@@ -167,8 +166,8 @@ class Device(Saved):
         How deniable it is: among people for whom all answers were equally likely, 75 % of respondents who report an
         answer really hold it, and 25 % do not.
         """
-        paragraphs = map(printable, self.sentences())  # labels may hold control characters, which a terminal would obey
-        return "\n".join(textwrap.fill(paragraph, 120, break_long_words=False) for paragraph in paragraphs)
+        # Labels may hold control characters, which a terminal would obey.
+        return wrapped(printable(sentence) for sentence in self.sentences())
 
     def repetition(self) -> str:
         """Return a sentence on the total privacy loss of repeated reports; empty if each spends epsilon anew."""

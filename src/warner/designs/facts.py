@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from warner.text import refuse_unknown
+
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Sets
     from warner.designs.labels import Labels
@@ -100,8 +102,7 @@ TARGETS = {"population": "share in the population", "realised": "share among the
 
 def check_target(target: str) -> None:
     """Raise an error for an unknown target."""
-    if target not in TARGETS:
-        raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
+    refuse_unknown("target", target, TARGETS)
 
 
 class Estimand(NamedTuple):

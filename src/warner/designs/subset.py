@@ -60,7 +60,7 @@ class SubsetSelection(OddsDesign, PackedSupport):
     odds : pair of numbers or str, optional
         Instead of epsilon: how much likelier a set with the true answer is than one without, ``(a, b)`` with a > b.
     size : int, optional
-        How many answers a set has. If not given, the size with the smallest variance for rare answers: one of the two
+        Number of answers in a set. If not given, the size with the smallest total squared error: one of the two
         next to :math:`K / (e^\varepsilon + 1)`.
 
     Attributes

@@ -46,6 +46,7 @@ from warner.metrics import log_likelihood_per_report
 from warner.reports.counts import Histograms, checked
 from warner.reports.tallies import Collected, Tally, holds_every_answer
 from warner.runtime import ESTIMATE_BYTES, refuse_beyond_memory, steps
+from warner.text import refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -616,13 +617,9 @@ def method_asked(method: MethodAsked, tally: Collected) -> tuple[str, Method | N
     """Return the name of the requested method, and the `Method` of a custom function."""
     if method is None:
         return default_method(tally), None
-    if isinstance(method, str) and (method in METHODS or method == AUTO):
-        return method, None
     if isinstance(method, str) or not callable(method):
-        names = ", ".join(METHODS)
-        raise ValueError(
-            f"method must be one of {names}, {AUTO}, or a function of counts and design, but got {method!r}"
-        )
+        refuse_unknown("method", method, (*METHODS, AUTO), ", or a function of counts and design")
+        return str(method), None
     function = getattr(method, "func", method)  # of functools.partial
     name = getattr(function, "__name__", type(function).__name__)
     if name in METHODS or name == AUTO:

@@ -51,11 +51,11 @@ from warner.inference.check_results import Check, Findings, Test
 from warner.inference.intervals import in_all_groups
 from warner.inference.report_types import (
     EQUAL_G2,
+    compares_pairs,
     number_of_report_type_tests,
     pair_test,
     report_type_evidence,
     report_type_tests,
-    tests_pairs,
 )
 from warner.numerics import bisected_each, deviance, first_true_each
 from warner.reports.counts import refuse_uninformative
@@ -235,7 +235,7 @@ def _number_of_tests(part: Tally) -> int:
     """Count the p-values that are judged; for randomized response, two are judged as one."""
     if _silent(part.design.law.bounds()) or not part.answered.any():
         return 0
-    return 1 + number_of_report_type_tests(part) + asks_about_some(part) + tests_pairs(part)
+    return 1 + number_of_report_type_tests(part) + asks_about_some(part) + compares_pairs(part)
 
 
 def _is_response(design: Design) -> bool:
@@ -272,7 +272,7 @@ def _checked_part(
     alone[part.answered] = counted.outside | (counted.tails < (1 - level) / 2)
     return Findings(
         part,
-        (*tests, *type_tests, *([pair_test(part, chance)] if tests_pairs(part) else [])),
+        (*tests, *type_tests, *([pair_test(part, chance)] if compares_pairs(part) else [])),
         misfits,
         alone,
         counted.epsilon_at_least(chance),

@@ -47,7 +47,7 @@ from warner.inference.exact_tests import MOST_REPORTS, fisher_test, limits_of_an
 from warner.inference.intervals import Confidence, in_all_groups, law_of, limits, mirrored, positions_of
 from warner.inference.normal import Joint, Sampled, joints, normal_limits, normal_test
 from warner.results import Column, Estimates, TableResult, name_columns
-from warner.text import enumerated, group_name, level_text, printable, quoted
+from warner.text import enumerated, group_name, level_text, printable, quoted, refuse_unknown
 from warner.typesetting import share_decimals
 
 if TYPE_CHECKING:
@@ -304,8 +304,7 @@ def compare_groups(
     test: str = "barnard",
 ) -> Comparison:
     """Compare one answer between two groups; `shares` are those that are shown, the unbiased ones if None."""
-    if test not in TESTS:
-        raise ValueError(f"test must be one of {', '.join(TESTS)}, but got {test!r}")
+    refuse_unknown("test", test, TESTS)
     keys, rows = groups_between(tally, between, confidence)
     (index,) = positions_of([answer], tally.domain)
     law = law_of(tally, confidence)

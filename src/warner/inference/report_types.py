@@ -334,7 +334,7 @@ class PairTest(Test):
         return bool(np.isfinite(self.crafted[group]))
 
 
-def tests_pairs(part: Tally) -> bool:
+def compares_pairs(part: Tally) -> bool:
     """Return True if reports are kept, one of each respondent, without weights, and all pairs of answers are alike."""
     symmetry = part.design.law.symmetry
     alike = symmetry is not None and symmetry.pairs_alike and 3 <= part.k <= MOST_ANSWERS_PAIRED

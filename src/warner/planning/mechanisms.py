@@ -75,7 +75,7 @@ from warner.planning.precision import (
 )
 from warner.planning.wording import share_text
 from warner.results import Column, TableResult
-from warner.text import counted, enumerated, percent, quoted, rounded_up, sentence
+from warner.text import counted, enumerated, percent, quoted, refuse_unknown, rounded_up, sentence
 from warner.typesetting import cells, in_digits
 
 if TYPE_CHECKING:
@@ -335,13 +335,11 @@ class Mechanisms(TableResult):
         >>> mechanisms(["never", "once", "often"], epsilon=1).design()
         <RandomizedResponse among 3 answers ('never', 'once', 'often'): truth 0.5761, each lie 0.2119, epsilon 1>
         """
-        wanted = self.recommended if name is None else name
-        for candidate in self.candidates:
-            if candidate.name == wanted:
-                made = MECHANISMS[candidate.design.mechanism].variants(self.domain, self.epsilon, self.quantity)[wanted]
-                return made if self.share is None else made.best_for_share(self.share)
-        known = ", ".join(repr(candidate.name) for candidate in self.candidates)
-        raise ValueError(f"name must be one of {known}, but got {name!r}")
+        wanted, named = name or self.recommended, {candidate.name: candidate for candidate in self.candidates}
+        refuse_unknown("name", wanted, named)
+        mechanism = MECHANISMS[named[wanted].design.mechanism]
+        made = mechanism.variants(self.domain, self.epsilon, self.quantity)[wanted]
+        return made if self.share is None else made.best_for_share(self.share)
 
     @cached_property
     def needed(self) -> tuple[int | None, ...]:

@@ -22,6 +22,7 @@ from warner.designs import MECHANISMS, RandomizedResponse
 from warner.designs.contract import Design
 from warner.designs.labels import canonical
 from warner.designs.open_domain import FALSE_PREFIXES, HELD_PREFIXES, OpenDomain
+from warner.designs.questionnaires import SplitQuestionnaire
 from warner.discovery.prefix_search import critical_count, lower_bound, planned_share, smallest_share
 from warner.estimation import Estimate
 from warner.estimators import METHODS, UNBIASED
@@ -55,12 +56,12 @@ from warner.planning.precision import (
     tally_of,
 )
 from warner.planning.shuffling import shufflable, shuffled
-from warner.planning.tradeoffs import SurveyPlan, Tradeoff
+from warner.planning.tradeoffs import SplitPlan, SurveyPlan, Tradeoff, split_plan
 from warner.planning.wording import design_effect, design_sentence, sentences, shuffled_sentence, solution
 from warner.reports.tallies import Pool, Tally
 from warner.results import Column, check_level
 from warner.simulate import seeded_by
-from warner.text import counted, level_text, percent, quoted
+from warner.text import counted, level_text, percent, quoted, refuse_unknown
 from warner.typesetting import percent_cells, plain_table
 
 if TYPE_CHECKING:
@@ -520,7 +521,7 @@ class PlanOptions(TypedDict, total=False):
     rng: np.random.Generator | None
 
 
-class TestOptions(PlanOptions, total=False):
+class OptionsOfTests(PlanOptions, total=False):
     """Options of `plan` for a test."""
 
     covariate: float | None
@@ -531,6 +532,8 @@ class TestOptions(PlanOptions, total=False):
 @overload
 def plan(domain: OpenDomain, **options: Unpack[PlanOptions]) -> OpenPlan: ...
 @overload
+def plan(domain: SplitQuestionnaire, **options: Unpack[PlanOptions]) -> SplitPlan: ...
+@overload
 def plan(  # type: ignore[overload-overlap]  # every text may be a quantity, but this one is for shares
     domain: Domain | Design | None = None,
     *,
@@ -539,13 +542,17 @@ def plan(  # type: ignore[overload-overlap]  # every text may be a quantity, but
     **options: Unpack[PlanOptions],
 ) -> Plan: ...
 @overload
-def plan(domain: Domain | Design | None = None, *, reference: float, **options: Unpack[TestOptions]) -> PowerPlan: ...
-@overload
 def plan(
-    domain: Domain | Design | None = None, *, shares: tuple[float, float], **options: Unpack[TestOptions]
+    domain: Domain | Design | None = None, *, reference: float, **options: Unpack[OptionsOfTests]
 ) -> PowerPlan: ...
 @overload
-def plan(domain: Domain | Design | None = None, *, coefficient: float, **options: Unpack[TestOptions]) -> PowerPlan: ...
+def plan(
+    domain: Domain | Design | None = None, *, shares: tuple[float, float], **options: Unpack[OptionsOfTests]
+) -> PowerPlan: ...
+@overload
+def plan(
+    domain: Domain | Design | None = None, *, coefficient: float, **options: Unpack[OptionsOfTests]
+) -> PowerPlan: ...
 @overload
 def plan(
     domain: Domain | Design | None = None,
@@ -555,7 +562,7 @@ def plan(
     **options: Unpack[PlanOptions],
 ) -> NumberPlan: ...
 def plan(
-    domain: Domain | Design | OpenDomain | None = None,
+    domain: Domain | Design | OpenDomain | SplitQuestionnaire | None = None,
     *,
     mechanism: str | None = None,
     epsilon: Number | None = None,
@@ -580,7 +587,7 @@ def plan(
     covariate: float | None = None,
     other_design: Design | None = None,
     alternative: str | None = None,
-) -> Plan | NumberPlan | OpenPlan | PowerPlan:
+) -> Plan | NumberPlan | OpenPlan | PowerPlan | SplitPlan:
     """Plan a survey: compute one of sample size, epsilon and precision from the other two.
 
     The result holds for the design that is returned: the sample size is the smallest that reaches the goal, and epsilon
@@ -592,7 +599,7 @@ def plan(
         The possible answers, their number, or a design. The epsilon of a design is used, unless people and a goal are
         given: then the epsilon of its mechanism is computed. With a pilot, the default is the pilot's design. With an
         `OpenDomain`, the result is an `OpenPlan`: the smallest share for a sample size, or the sample size that a share
-        needs. Its other options are level and power.
+        needs. Its other options are level and power. With a `SplitQuestionnaire`, it is a `SplitPlan`.
     mechanism : str, optional
         The mechanism that randomizes answers, if no design is given: a name in `warner.designs.MECHANISMS`. If not
         given, the one that `warner.mechanisms` recommends for these answers, this epsilon and this ``share``.
@@ -673,6 +680,12 @@ def plan(
     9555
     """
     tested = Hypothesis(reference, shares, coefficient, covariate, other_design, alternative)
+    if isinstance(domain, SplitQuestionnaire):
+        others = (mechanism, epsilon, answer, population, pilot, design_effect, delta, values, *vars(tested).values())
+        if quantity != "shares" or any(other is not None for other in others):
+            raise TypeError("plan of several questions takes people, half_width, error, share, level and simultaneous")
+        measure, goal = measure_of(half_width, error)
+        return split_plan(domain, plan, people, measure, goal=goal, share=share, level=level, simultaneous=simultaneous)
     if isinstance(domain, OpenDomain):
         _refuse_for_open_domain(
             **vars(tested),
@@ -836,8 +849,7 @@ def _most_private(source: Any, mechanism: str | None, people: int, question: Pla
 
 def _made(domain: Any, mechanism: str, epsilon: Number, question: PlanningQuestion) -> Design:
     """Make the best design of a mechanism for an epsilon and what is to be known."""
-    if mechanism not in MECHANISMS:
-        raise ValueError(f"mechanism must be one of {', '.join(map(repr, MECHANISMS))}, but got {mechanism!r}")
+    refuse_unknown("mechanism", mechanism, MECHANISMS)
     quantity = "mean" if question.quantity == "mean" else "distribution"
     offered = MECHANISMS[mechanism].variants(domain, epsilon, quantity)
     if not offered:

@@ -11,25 +11,28 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy.special import bdtr
 
-from warner.arrays import LARGEST_TOTAL
+from warner.arrays import LARGEST_TOTAL, objects
+from warner.numerics import first_true
 from warner.planning.mechanisms import compared
 from warner.planning.number_precision import LARGEST_EPSILON, follows_epsilon, precision_of, with_epsilon
 from warner.planning.precision import MEASURES, check_people
 from warner.planning.wording import epsilon_sentence
 from warner.results import Column, TableResult
-from warner.text import wrapped
-from warner.typesetting import Printed, cells, plain_table
+from warner.text import counted, percent, wrapped
+from warner.typesetting import Printed, cells, percent_cells, plain_table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from matplotlib.axes import Axes
 
     from warner.arrays import Array
     from warner.designs.contract import Design
     from warner.designs.open_domain import OpenDomain
+    from warner.designs.questionnaires import SplitQuestionnaire
     from warner.documents import Document
     from warner.planning.mechanisms import Mechanisms
     from warner.planning.precision import PlanningQuestion
@@ -46,7 +49,7 @@ class SurveyPlan(TableResult):
 
     rows_key = ""
     fields: ClassVar[tuple[str, ...]]
-    design: Design | OpenDomain
+    design: Design | OpenDomain | SplitQuestionnaire
 
     @abstractmethod
     def sentences(self) -> Iterable[str]:
@@ -238,3 +241,97 @@ def _two_digits(number: float) -> int:
     """Round to two digits, which are easy to remember."""
     unit = int(10 ** max(0, math.floor(math.log10(max(number, 1))) - 1))
     return round(number / unit) * unit
+
+
+PROBABLY = 0.95  # probability that each question is asked of so many respondents
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SplitPlan(SurveyPlan):
+    """Sample size and precision of a split questionnaire, or of a question with several answers.
+
+    Attributes
+    ----------
+    design : SplitQuestionnaire
+        The randomization of all questions.
+    people : int
+        Number of respondents.
+    solved_for : str
+        The quantity that was computed: ``"people"``, or the measure of precision.
+    least : int
+        Number of respondents of whom each question is asked with a probability of 95 %.
+    plans : tuple of Plan
+        Plan of each question for so many respondents.
+    """
+
+    fields = ("epsilon", "people", "solved_for", "asked", "least", "lost")
+    rows_key = "questions"
+
+    design: SplitQuestionnaire
+    people: int
+    solved_for: str
+    least: int
+    plans: tuple[Any, ...]
+
+    @property
+    def asked(self) -> int:
+        """Number of questions that are asked of each respondent."""
+        return self.design.asked
+
+    @property
+    def lost(self) -> str:
+        """Sentence on the loss by asking some of the questions; may be empty."""
+        return self.design.lost()
+
+    def columns(self, *_: Any, **options: Any) -> list[Column]:
+        """Return a row for each question: the half-width and the error of its shares."""
+        half_width, error = (np.array([getattr(plan, name) for plan in self.plans]) for name in MEASURES)
+        return [
+            Column("question", objects(self.design.questions), "question"),
+            Column("answers", np.array([part.k for part in self.design.parts]), "answers"),
+            Column("half_width", half_width, "half-width (%)", percent_cells(half_width, 2)),
+            Column("error", error, "error (%)", percent_cells(error, 2)),
+        ]
+
+    def title(self, *_: Any, **options: Any) -> str:
+        """Return the line above the table."""
+        return "Precision of the shares of each question"
+
+    def sentences(self) -> list[str]:
+        """Return the sentences of the plan; the first one answers the question."""
+        many = counted(self.people, "respondent", "respondents")
+        each = f"each question is asked of {self.least:,} of them or more with a probability of {percent(PROBABLY, 0)}"
+        whole = f"{many}: {'all of them count for each question' if self.least == self.people else each}."
+        return [whole, f"Design: {self.design.summary()}.", *filter(None, [self.lost])]
+
+    def text(self) -> str:
+        """Sentences of the plan and the table."""
+        return f"{super().text()}\n\n{plain_table(self.printed())}"
+
+
+def split_plan(
+    design: SplitQuestionnaire, plan: Callable[..., Any], people: int | None, measure: str, **options: Any
+) -> SplitPlan:
+    """Plan a split questionnaire by the `plan` of each question; see `warner.plan`."""
+    fraction = 1.0 if getattr(design, "at_most", None) else design.asked / len(design.parts)
+    goal = options.pop("goal")
+    if (people is None) == (goal is None):
+        raise TypeError("a plan of several questions needs either people, or half_width or error")
+    solved_for = "people" if people is None else measure
+    if people is None:
+        needed = max(plan(part, **{measure: goal}, **options).people for part in set(design.parts))
+
+        def enough(n: int) -> bool:
+            return bool(1 - bdtr(needed - 1, n, fraction) >= PROBABLY)
+
+        most = needed
+        while not enough(most):
+            most *= 2
+        people = first_true(enough, needed, most)
+    check_people(people)
+    n = int(people)
+    least = first_true(lambda m: bool(bdtr(m, n, fraction) > 1 - PROBABLY), 0, n)
+    if not least:
+        raise ValueError(f"people must be more than {people:,}, so that each question is asked of some of them")
+    each = {part: plan(part, people=least, **options) for part in set(design.parts)}
+    return SplitPlan(design, int(people), solved_for, least, tuple(each[part] for part in design.parts))

@@ -13,8 +13,7 @@ from warner.text import certainties, counted, enumerated, level_text, points, qu
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warner.designs import OpenDomain
-    from warner.designs.contract import Design
+    from warner.designs.contract import Design, Device
     from warner.planning.plans import Plan
     from warner.planning.power import PowerPlan
     from warner.planning.tradeoffs import Tradeoff
@@ -87,7 +86,7 @@ def design_sentence(design: Design, of: str = "Design") -> str:
     return f"{of}: {name}, {design.k:,} answers, epsilon {design.shown_epsilon()}{happens}."
 
 
-def epsilon_sentence(design: Design | OpenDomain) -> str:
+def epsilon_sentence(design: Device) -> str:
     """Sentence on what a report shows at most, and on the epsilons of published surveys."""
     epsilon = design.epsilon
     means = f"{certainties(epsilon)}." if epsilon < float("inf") else "a report can show an answer with certainty."

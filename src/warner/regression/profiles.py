@@ -37,6 +37,7 @@ from warner.regression.newton import CONVERGED_GAIN, SAME_MAXIMUM_NATS, LocalMax
 from warner.regression.standard_errors import covariance
 from warner.results import StandardErrors, critical_value
 from warner.runtime import steps
+from warner.text import refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -489,8 +490,7 @@ def profile_start(fit: Regression, threshold: float, better: Array | None = None
 
 def interval_method(fit: Regression, interval: str) -> str:
     """Interval method: "profile", "wald", "none", or "either", which is Wald's where the profile confirms it."""
-    if interval not in COEFFICIENT_INTERVALS:
-        raise ValueError(f"interval must be one of {', '.join(COEFFICIENT_INTERVALS)}, but got {interval!r}")
+    refuse_unknown("interval", interval, COEFFICIENT_INTERVALS)
     if fit.penalty is not None:
         if interval != "auto":
             raise ValueError(

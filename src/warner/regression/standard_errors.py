@@ -69,7 +69,7 @@ from warner.regression.variance_floors import (
 )
 from warner.reports.samples import RESPONDENT, Clusters
 from warner.results import StandardErrors
-from warner.text import enumerated, printable
+from warner.text import enumerated, printable, refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -496,8 +496,7 @@ def default_errors(rows: Observations) -> str:
 
 
 def check_errors(errors: str, rows: Observations) -> None:
-    if errors not in ERRORS:
-        raise ValueError(f"errors must be one of {', '.join(ERRORS)}, but got {errors!r}")
+    refuse_unknown("errors", errors, ERRORS)
     if errors != "robust" and not rows.sampling.simple:
         raise ValueError(
             "errors must be 'robust' with sampling weights, clusters or strata, which the others ignore, "
