@@ -39,7 +39,6 @@ PENDING = {
     "explanation/choosing-an-estimator",
     "explanation/intervals",
     "explanation/limitations",
-    "explanation/privacy",
     "how-to/associations",
     "how-to/audit",
     "how-to/complex-samples",
