@@ -50,7 +50,6 @@ PENDING = {
     "how-to/randomized-predictor",
     "how-to/regression",
     "how-to/repeated-questions",
-    "how-to/sample-size",
     "reference/formats/designs",
     "reference/formats/draws",
     "reference/formats/reports",
