@@ -29,7 +29,7 @@ GUIDES = {  # in the order of the gallery, with the guide of each
     "regions": "how-to/groups-and-trends",
     "incomes": "how-to/numeric-answers",
     "regression_by_age": "how-to/regression",
-    "noncompliance": "tutorials/dice-survey",
+    "noncompliance": "how-to/noncompliance",
     "mechanisms": "explanation/choosing-a-mechanism",
     "failing_check": "how-to/failed-check",
 }
