@@ -37,8 +37,8 @@ The table and the formulas follow from the total probability of each report; sou
 
 from __future__ import annotations
 
-from warner.designs.card_decks import cards
 from warner.designs.survey_designs import (
+    cards,
     crosswise,
     direct,
     disguised,

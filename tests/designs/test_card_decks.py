@@ -1,4 +1,4 @@
-"""Decks of cards: their tables by hand, published examples, and what gives people away."""
+"""Decks of cards: their tables by hand, published examples, and what gives people away (`survey_designs`)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The engine of regressions: derivatives by differences, reference cases, false optima, estimates at infinity.
 
-It tests regression/families.py, regression/infinite_estimates.py, regression/jeffreys.py, regression/maxima.py,
+It tests regression/families.py, regression/infinite_estimates.py, regression/maxima.py,
 regression/newton.py, regression/regressions.py and regression/standard_errors.py as well.
 """
 
@@ -18,9 +18,8 @@ from warner import surveys
 from warner.regression import maxima
 from warner.regression.data import Observations
 from warner.regression.families import LINKS, Binary, Cumulative, Family, Softmax
-from warner.regression.jeffreys import penalised_maximum
 from warner.regression.likelihood import Likelihood
-from warner.regression.maxima import Start, all_starts, maximise
+from warner.regression.maxima import Start, all_starts, maximise, penalised_maximum
 from warner.regression.newton import newton_ascent
 from warner.regression.regressions import regress
 from warner.regression.standard_errors import covariance

@@ -22,8 +22,7 @@ Its files::
     product      Product: several questions at once, each with a separate device
     matrices     matrices of probabilities in whole numbers; pseudo-inverse
     report_forms  representations of a report in a column: a label, bits, or a hash
-    survey_designs  named designs, each a Channel: Warner's, crosswise, forced response ...
-    card_decks   cards: decks of cards for quantities
+    survey_designs  named designs, each a Channel: Warner's, crosswise, decks of cards ...
     labels       labels to positions in the domain, and back
     exact        numbers as written, odds from epsilon, logarithms rounded up
     draws        exact draws from random bytes: uniform numbers, bits with a given probability, sets of a given size

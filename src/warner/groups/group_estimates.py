@@ -621,7 +621,7 @@ class GroupEstimates(TableResult):
         kind: str = "average",
     ) -> None:
         """Write one HTML page with the picture, the table, and what the numbers mean; whole or not at all."""
-        from warner.output.group_pages import save_group_page
+        from warner.output.pages import save_group_page
 
         save_group_page(self, path, level=level, kind=kind, title=title, question=question)
 

@@ -3,12 +3,11 @@
 Its files::
 
     group_plots        caterpillar plots, and trends that were pooled
-    group_pages        one page for pooled groups
     estimate_plots     plots of estimates
     plan_plots         plots of plans, and of mechanisms
     regression_plots   plots of regressions: coefficients, and shares against a covariate
     canvas             figures and picture files
-    pages              one self-contained HTML page; its headline
+    pages              one self-contained HTML page of an estimate, or of pooled groups
     page_tables        tables of such pages, which can be sorted
     discovery_plots    plots of discoveries: found values, and the smallest share that is found
     discovery_pages    one page for a discovery

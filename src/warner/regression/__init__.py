@@ -9,7 +9,6 @@ Its files::
     newton               Newton's method to a local maximum
     maxima               global maximum from several starts; for ordered answers also with merged cutpoints
     infinite_estimates   estimates at infinity (separation), and their reasons
-    jeffreys             Jeffreys' penalty
     linear               least squares of debiased outcomes, with robust errors
     scores               unbiased scores of reports, and debiased indicators of answers
     standard_errors      standard errors: observed, expected, outer products, robust, cluster-robust

@@ -20,13 +20,13 @@ from warner.regression.data import model_data
 from warner.regression.descriptions import heading, interval_heading, paper_notes, quantity, sentences
 from warner.regression.families import check_options, linear_mean, specified, without_random_intercepts
 from warner.regression.infinite_estimates import infinite_estimates
-from warner.regression.jeffreys import penalised_maximum
 from warner.regression.likelihood import Likelihood
 from warner.regression.linear import least_squares
 from warner.regression.maxima import (
     Start,
     all_starts,
     maximum_likelihood,
+    penalised_maximum,
     refuse_dependent,
     refuse_exact,
     refuse_too_few,
