@@ -162,7 +162,7 @@ def test_the_registry_holds_every_design_of_the_module_by_its_name() -> None:
     public = {
         name: value
         for name, value in functions.items()
-        if value.__module__ == survey_designs.__name__ and not name.startswith("_")
+        if value.__module__ == survey_designs.__name__ and not name.startswith("_") and name != "cards"  # by a table
     }
     assert {name.replace(" ", "_"): made for name, made in survey_designs.SURVEYS.items()} == public
     assert set(surveys.__all__) == {*public, "cards"}
