@@ -56,7 +56,6 @@ PENDING = {
     "reference/formats/results",
     "reference/formats/surveys",
     "reference/formats/tallies",
-    "start/quickstart",
     "theory/estimators",
     "theory/groups-and-samples",
     "theory/model",
