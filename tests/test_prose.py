@@ -36,7 +36,6 @@ PENDING = {
     "evidence/reproduction",
     "evidence/speed",
     "explanation/choosing-a-mechanism",
-    "explanation/intervals",
     "explanation/limitations",
     "how-to/associations",
     "how-to/audit",
