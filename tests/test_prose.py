@@ -77,7 +77,7 @@ PHRASES = {
 }  # fmt: skip
 BANNED = [(BANNED_EVERYWHERE[words], remedy) for words, remedy in WORDS.items()]
 BANNED += [(re.compile(rf"\b(?:{words})\b", re.IGNORECASE), remedy) for words, remedy in PHRASES.items()]
-SERVERS = ("explanation/privacy", "tutorials/web-survey", "reference/formats/surveys")  # a server refuses a request
+SERVERS = ("explanation/privacy", "tutorials/web-survey", "reference/formats/surveys")  # servers may reject requests
 RIDDLE = re.compile(r"\?|^(?:How|What|Why|When|Where|Whether|Which|Who|Whose|If|Is|Are|Does|Do|Can)\b")
 JOINED = re.compile(r"[.;)] [1-9]\. (?=[A-Z`])|[.:;] [-*] (?=[A-Z`])")
 

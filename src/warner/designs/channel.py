@@ -38,6 +38,8 @@ from warner.designs.facts import (
 )
 from warner.designs.labels import (
     LABELS_LISTED,
+    Domain,
+    Labels,
     canonical,
     first_and_last,
     labels_from_json,
@@ -49,7 +51,6 @@ from warner.designs.matrices import whole_rows
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Label, Mask, Sets, Size
-    from warner.designs.labels import Domain, Labels
     from warner.documents import Document
 
 FUZZY_SET_TOLERANCE = 1e-12  # how nearly the probability of a report must be a line in the memberships of a fuzzy set

@@ -35,19 +35,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.arrays import objects
+from warner.arrays import Counts, Integers, objects
 from warner.designs.channel import Channel
 from warner.designs.contract import Design, Device, listed_design
-from warner.designs.draws import Compared, selections, uniform
+from warner.designs.draws import Compared, RandomBytes, selections, uniform
 from warner.designs.exact import (
     EPSILON_RANGE,
+    Number,
     epsilon_asked,
     exponential_not_above,
     odds_from_json,
     odds_not_above,
     whole_number,
 )
-from warner.designs.labels import LABELS_LISTED, canonical, positions, refuse_answers
+from warner.designs.labels import LABELS_LISTED, Domain, canonical, positions, refuse_answers
 from warner.designs.product import designs_by_question
 from warner.designs.response import RandomizedResponse
 from warner.designs.subset import SubsetSelection
@@ -55,10 +56,6 @@ from warner.designs.symmetric import number_from_json, refuse_odds
 from warner.text import enumerated, percent, quoted
 
 if TYPE_CHECKING:
-    from warner.arrays import Counts, Integers
-    from warner.designs.draws import RandomBytes
-    from warner.designs.exact import Number
-    from warner.designs.labels import Domain
     from warner.documents import Document
 
 SETS_GAIN = Fraction(21, 20)  # ratio of total variances from which sets of answers replace randomized response

@@ -13,6 +13,7 @@ import numpy as np
 from warner.arrays import SMALLEST, Array
 from warner.estimators.likelihood import (
     ANSWERS_FACTORIZED,
+    Channels,
     Fit,
     closed_form,
     combined_channel,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from warner.designs.contract import Design
     from warner.designs.facts import ChannelOperator, Symmetry
-    from warner.estimators.likelihood import Channels
 
 STALLED_CYCLES = 10  # cycles in which the same answer keeps the certificate from falling
 LEAST_PART_OF_UPDATE = 0.1  # extrapolation leaves each share at least this part of its plain update, and never at zero

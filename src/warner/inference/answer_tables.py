@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.estimators.methods import described
-from warner.inference.intervals import ONE_CLUSTER, RANDOMIZATION, in_one_cluster, methods_of
+from warner.inference.intervals import ONE_CLUSTER, RANDOMIZATION, Confidence, in_one_cluster, methods_of
 from warner.reports.design_based import LEAST_CLUSTERS, few_clusters, sample_freedom
 from warner.reports.linearization import RESULT_COLUMN
 from warner.results import Column
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warner.arrays import Counts
-    from warner.inference.intervals import Confidence
     from warner.reports.tallies import Collected
 
     Table = dict[str, Counts]

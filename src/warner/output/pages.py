@@ -15,7 +15,7 @@ import numpy as np
 
 from warner.designs.facts import Symmetry, full_symmetry
 from warner.documents import written_whole
-from warner.estimation import ANSWERS_DRAWN
+from warner.estimation import ANSWERS_DRAWN, Estimate
 from warner.estimators import METHODS
 from warner.estimators.methods import BIAS, CUSTOM_METHOD, described
 from warner.inference.answer_tables import (
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warner.arrays import Counts
-    from warner.estimation import Estimate
     from warner.inference.intervals import Confidence
     from warner.inference.means import Mean, Quantile
     from warner.reports.open_tallies import OpenTally
@@ -150,10 +149,7 @@ def whole_page(
 
 def _facts(tally: Collected) -> str:
     pooled = len(tally.parts) > 1
-    facts = [
-        reports_in_words(tally, "randomized"),
-        f"{tally.k:,} possible answers",
-    ]
+    facts = [reports_in_words(tally, "randomized"), f"{tally.k:,} possible answers"]
     facts += [f"{len(tally.parts)} designs"] * pooled
     facts += [groups_counted(tally)] * bool(tally.by)
     return " · ".join([*facts, f"epsilon {'at most ' * pooled}{tally.shown_epsilon()}"])

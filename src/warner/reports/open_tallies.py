@@ -27,13 +27,7 @@ from warner.reports.counts import (
     shortened_keys,
     sum_of_invalid,
 )
-from warner.reports.tallies import (
-    Group,
-    Tally,
-    group_order,
-    grouping_from_json,
-    refuse_grouping,
-)
+from warner.reports.tallies import Group, Tally, group_order, grouping_from_json, refuse_grouping
 from warner.runtime import refuse_beyond_memory
 from warner.text import counted, group_name, printable, reports_counted
 

@@ -263,10 +263,7 @@ def _written_lines(target: str | os.PathLike[str]) -> Iterator[TextIO]:
 
 
 def _pieces(
-    source: str | os.PathLike[str],
-    columns: Devices,
-    keep: Sequence[str],
-    reading: Reading,
+    source: str | os.PathLike[str], columns: Devices, keep: Sequence[str], reading: Reading
 ) -> tuple[Iterator[Piece], Document, bool]:
     """Read the required columns, the answers first; also the Arrow types of the others, and whether all are texts."""
     name, encoding = os.fspath(source), reading.encoding

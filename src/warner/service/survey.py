@@ -287,7 +287,7 @@ class Question:
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """What has a report of its own: the question, or each option, some of which are drawn."""
+        """Items with a report each: the question, or its options, some of which are drawn."""
         if not isinstance(self.design, SelectAll):
             return (Item(self, self.design),)
         if self.design.device is not None:
@@ -403,7 +403,7 @@ class Survey:
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
-        """What has a report of its own, in the order of the reports in a response."""
+        """Items with a report each, in the order of the reports in a response."""
         return tuple(item for question in self.questions for item in question.items)
 
     @cached_property
