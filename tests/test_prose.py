@@ -46,7 +46,6 @@ PENDING = {
     "how-to/numeric-answers",
     "how-to/privacy-notice",
     "how-to/randomized-predictor",
-    "how-to/regression",
     "how-to/repeated-questions",
     "reference/formats/designs",
     "reference/formats/draws",
