@@ -1,4 +1,4 @@
-"""Measure how often the quantile intervals of `smooth` hold, and write the table of `numbers.md`.
+"""Measure how often the quantile intervals of `smooth` hold, and write the table of `numeric-answers.md`.
 
     python docs/make_quantile_coverage.py [surveys]
 
@@ -62,12 +62,12 @@ class Cell(NamedTuple):
     length: float
 
 
-def measured(k: int, epsilon: int, place: int, surveys: int) -> list[Cell]:
+def measured(k: int, epsilon: int, index: int, surveys: int) -> list[Cell]:
     """Draw surveys of a shape, and ask each for all quantiles."""
-    shares = list(SHAPES.values())[place](k)
+    shares = list(SHAPES.values())[index](k)
     shares = shares / shares.sum()
     design = warner.SquareWave(k, epsilon=epsilon)
-    rng = np.random.default_rng([k, 10 * epsilon, place])
+    rng = np.random.default_rng([k, 10 * epsilon, index])
     counts = design.simulate(shares, PEOPLE, rng=rng, size=surveys)
     curves = smoothed_distribution(
         warner.Tally(design, counts, by=("survey",), groups=_named(surveys)).histograms(None), design
@@ -89,31 +89,30 @@ def _named(surveys: int) -> tuple[tuple[int], ...]:
 
 
 def table(surveys: int) -> str:
-    """Make the table: means over the shapes, and the least of all shapes."""
-    heads = ["*K*", "ε", *(f"{100 * level:.0f} %" for level in LEVELS), "least of all shapes"]
-    lines = [heads, ["---"] * len(heads)]
+    """Make the table: ranges over the quantiles of means over the shapes, and the least of all shapes."""
+    lines = [["answers", "epsilon", "coverage", "length", "least coverage"], ["---:", "---:", "---", "---", "---"]]
     everything = []
     for k, epsilon in SETTINGS:
-        by_shape = {name: measured(k, epsilon, place, surveys) for place, name in enumerate(SHAPES)}
+        by_shape = {name: measured(k, epsilon, index, surveys) for index, name in enumerate(SHAPES)}
         columns = list(zip(*by_shape.values(), strict=True))
-        shown = [
-            f"{np.mean([cell.held for cell in column]):.2f} ({100 * np.mean([cell.length for cell in column]):.1f} %)"
-            for column in columns
-        ]
+        held = [float(np.mean([cell.held for cell in column])) for column in columns]
+        lengths = [100 * float(np.mean([cell.length for cell in column])) for column in columns]
         least, name, level = min(
             (cell.held, name, level)
             for name, cells in by_shape.items()
             for cell, level in zip(cells, LEVELS, strict=True)
         )
-        lines.append([str(k), str(epsilon), *shown, f"{least:.2f} ({name}, {100 * level:.0f} %)"])
+        coverage = f"{min(held):.2f} to {max(held):.2f}"
+        length = f"{min(lengths):.1f} to {max(lengths):.1f} %"
+        lines.append([str(k), str(epsilon), coverage, length, f"{least:.2f} ({name}, {100 * level:.0f} %)"])
         everything += [cell.held for cells in by_shape.values() for cell in cells]
     count = surveys * len(everything)
-    seeds = "seeds `default_rng([K, 10 * epsilon, place of the shape])`"
-    error = np.sqrt(0.25 / surveys)
+    seeds = "seeds `default_rng([K, 10 * epsilon, index of the shape])`"
+    error = np.ceil(50 / np.sqrt(surveys)) / 100
     mean = np.mean(everything)
-    told = f"Over all it is {mean:.3f} ({count:,} intervals, {surveys} surveys of each shape; {seeds})."
-    told += f"\nThe standard error of a single coverage, such as the least, is at most {error:.2f}."
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + f"\n\n{told}"
+    summary = f"Overall coverage is {mean:.2f} ({count:,} intervals, {surveys} surveys of each shape;\n{seeds})."
+    summary += f" The standard error of a least coverage is at most {error:.2f}."
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + f"\n\n{summary}"
 
 
 if __name__ == "__main__":

@@ -43,7 +43,6 @@ PENDING = {
     "how-to/failed-check",
     "how-to/free-text",
     "how-to/groups-and-trends",
-    "how-to/numeric-answers",
     "how-to/privacy-notice",
     "how-to/randomized-predictor",
     "how-to/repeated-questions",
