@@ -38,10 +38,11 @@ METHODS: tuple[str, ...] = ("inv", "inv_p", "inv_n", "mle")
 SHAPES = {
     0.01: "All answers about equally common (Zipf 0.01)",
     1.3: "A few common answers and many rare ones (Zipf 1.3)",
-    2.5: "One answer holds three quarters (Zipf 2.5)",
+    2.5: "One answer has three quarters (Zipf 2.5)",
 }
 BEGIN, END = "<!-- made by benchmarks/mechanism_errors.py -->\n", "<!-- end of what is made -->\n"
 BEST = "subset selection"  # what the others are compared with
+DETAILED = ("randomized response", BEST)  # mechanisms with a row for each estimator
 PICTURE = {"answers": 1000, "epsilon": 1.0}
 
 
@@ -89,13 +90,13 @@ def shown(value: float) -> str:
 
 
 def tables(measured: dict[tuple[str, Setting], dict[str, float]]) -> Iterator[str]:
-    """Write the tables: one for each shape of the population, and one that sums up each mechanism."""
+    """Write the tables: two mechanisms for each shape of the population, and a summary of all mechanisms."""
     names = list(dict.fromkeys(name for name, _ in measured))
     for exponent in EXPONENTS:
         yield f"**{SHAPES[exponent]}**\n"
         yield f"| mechanism | estimator | {' | '.join(f'ε = {epsilon:g}' for epsilon in EPSILONS)} |"
         yield f"| --- | --- |{' ---: |' * len(EPSILONS)}"
-        for name in names:
+        for name in DETAILED:
             means = [
                 {method: geometric([row[method] for row in rows]) for method in METHODS[1:]}
                 for rows in (_ratios(measured, name, epsilon, exponent) for epsilon in EPSILONS)
@@ -107,7 +108,7 @@ def tables(measured: dict[tuple[str, Setting], dict[str, float]]) -> Iterator[st
                 ]
                 yield f"| {name} | `{method}` | {' | '.join(cells)} |"
         yield ""
-    yield f"| mechanism | `inv` / formula | `mle` / `inv_p` | `inv_n` / `inv_p` | `inv_p` / that under {BEST} |"
+    yield f"| mechanism | `inv` / formula | `mle` / `inv_p` | `inv_n` / `inv_p` | relative to {BEST} |"
     yield "| --- | --- | --- | --- | --- |"
     for name in names:
         rows = [ratios for (own, _), ratios in measured.items() if own == name]
@@ -121,7 +122,7 @@ def tables(measured: dict[tuple[str, Setting], dict[str, float]]) -> Iterator[st
                 if own == name
             ],
         ]
-        cells = [f"{shown(geometric(r))} ({shown(min(r))} to {shown(max(r))})" for r in ratios]
+        cells = [f"{shown(geometric(r))} ({shown(min(r))}–{shown(max(r))})" for r in ratios]
         yield f"| {name} | {' | '.join(cells)} |"
     yield ""
 

@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "choosing-a-mechanism.md"
-ANSWERS, EPSILONS = (11, 51, 201), (0.5, 1.0, 2.0, 4.0)
-SHOWN = ("cutoff response", "square wave", "randomized response", "subset selection", "unary encoding (optimal)")
+ANSWERS, EPSILONS = (11, 201), (0.5, 1.0, 2.0, 4.0)
+SHOWN = ("cutoff response", "square wave", "randomized response", "subset selection")
 TITLES = {
-    "mean": "**Mean**: the largest variance that randomizing adds to one report, as a part of the squared range",
-    "distribution": "**Distribution function**: the variance that randomizing adds to one report, on average over the "
-    "numbers, all of them equally common",
+    "mean": "**Mean**: the largest added variance, as a fraction of the squared range",
+    "distribution": "**Distribution function**: the mean added variance over the numbers, all equally common",
 }
 BEGIN, END = "<!-- made by benchmarks/mechanism_variances.py -->", "<!-- end of what mechanism_variances.py made -->"
 
@@ -29,8 +28,8 @@ def tables() -> Iterator[str]:
     """Write a table for each quantity: a row for each number of answers and epsilon, the least variance in bold."""
     for quantity, title in TITLES.items():
         yield f"\n{title}\n"
-        yield f"| answers | ε | {' | '.join(SHOWN)} | recommended |"
-        yield f"| ---: | ---: | {' | '.join('---:' for _ in SHOWN)} | --- |"
+        yield f"| answers | ε | {' | '.join(SHOWN)} |"
+        yield f"| ---: | ---: | {' | '.join('---:' for _ in SHOWN)} |"
         for k in ANSWERS:
             for epsilon in EPSILONS:
                 compared = mechanisms(k, epsilon=epsilon, quantity=quantity)
@@ -39,7 +38,7 @@ def tables() -> Iterator[str]:
                 cells = [f"{v:,.0f}" if v >= 1000 else f"{v:.3g}" for v in (variances[name] for name in SHOWN)]
                 near = [variances[name] <= least * (1 + 1e-9) for name in SHOWN]
                 row = [f"**{cell}**" if best else cell for cell, best in zip(cells, near, strict=True)]
-                yield f"| {k} | {epsilon:g} | {' | '.join(row)} | {compared.recommended} |"
+                yield f"| {k} | {epsilon:g} | {' | '.join(row)} |"
 
 
 def written(page: str) -> str:

@@ -35,7 +35,6 @@ PENDING = {
     "evidence/how-close",
     "evidence/reproduction",
     "evidence/speed",
-    "explanation/choosing-a-mechanism",
     "explanation/limitations",
     "how-to/associations",
     "how-to/audit",
