@@ -56,7 +56,6 @@ PENDING = {
     "theory/model",
     "theory/regression",
     "tutorials/coming-from-r",
-    "tutorials/dice-survey",
     "tutorials/telemetry",
     "tutorials/web-survey",
 }
