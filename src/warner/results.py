@@ -26,7 +26,7 @@ import numpy as np
 
 from warner.arrays import Array, Counts, Mask, PerGroup, objects
 from warner.documents import Document, csv_writer, json_escaped, skipped_fields
-from warner.text import counted, quoted, refuse_unknown, sentence, skipped_words
+from warner.text import check_choice, counted, quoted, sentence, skipped_words
 from warner.typesetting import (
     Printed,
     cells,
@@ -458,7 +458,7 @@ def formulas_in(table: dict[str, Counts]) -> str:
 def as_frame(table: dict[str, Counts], library: str | None, preferred: str | None = None) -> Any:
     """Make a data frame of a table with `library`, the `preferred` one, or the first that is installed."""
     if library is not None:
-        refuse_unknown("library", library, LIBRARIES)
+        check_choice("library", library, LIBRARIES)
     installed = [name for name in LIBRARIES if importlib.util.find_spec(name)]
     chosen: Any = library or preferred or next(iter(installed), "pandas, polars or pyarrow")
     if chosen not in installed:

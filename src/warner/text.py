@@ -270,10 +270,10 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     return f"; did you mean {names[near[0]]!r}?" if near else ""
 
 
-def refuse_unknown(argument: str, value: object, known: Iterable[str], context: str = "") -> None:
-    """Raise an error for a value that is not among the known ones, with the most similar one.
+def check_choice(argument: str, value: object, known: Iterable[str], context: str = "") -> None:
+    """Raise an error for a value that is not among the choices, with the most similar one.
 
-    >>> refuse_unknown("method", "mel", ["inv", "mle"])
+    >>> check_choice("method", "mel", ["inv", "mle"])
     Traceback (most recent call last):
     ValueError: method must be one of inv, mle, but got 'mel'; did you mean 'mle'?
     """

@@ -411,3 +411,26 @@ def test_bad_choices(answers: Any, message: str) -> None:
 def test_damaged_files(device: Any, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         device_from_dict({**device.to_dict(), **changes})
+
+
+def test_options_of_one_question_are_neither_compared_nor_added_up() -> None:
+    drinks = warner.SelectAll(["beer", "wine", "tea"], epsilon=1, at_most=2)
+    data = {"drinks": [["beer"], ["tea"], [], ["wine", "tea"]] * 20, "region": ["n", "s"] * 40}
+    reports = drinks.randomize(data["drinks"]) | {"region": data["region"]}
+    tally = warner.tally(reports, drinks, by="region")
+    joined = [
+        lambda: warner.estimate(tally).compare("yes", between=(("beer", "n"), ("tea", "n"))),
+        lambda: warner.compare_samples(tally, answer="yes", between=(("beer", "n"), ("tea", "n"))),
+        lambda: warner.compare_samples(tally, between=(("beer", "n"), ("tea", "n"))),
+        lambda: warner.estimate_groups(tally),
+        tally.aggregate,
+        lambda: tally.aggregate(by="region"),
+    ]
+    for call in joined:
+        with pytest.raises(ValueError, match="must not join or compare the options of one question"):
+            call()
+    assert tally.aggregate(by="option").by == ("option",)
+    beer = tally.filter(option="beer")
+    assert warner.estimate_groups(beer) is not None
+    assert beer.aggregate(by="region").by == ("region",)
+    warner.estimate(tally).compare("yes", between=(("beer", "n"), ("beer", "s")))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.text import refuse_unknown
+from warner.text import check_choice
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Sets
@@ -102,7 +102,7 @@ TARGETS = {"population": "share in the population", "realised": "share among the
 
 def check_target(target: str) -> None:
     """Raise an error for an unknown target."""
-    refuse_unknown("target", target, TARGETS)
+    check_choice("target", target, TARGETS)
 
 
 class Estimand(NamedTuple):

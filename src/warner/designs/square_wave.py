@@ -62,7 +62,7 @@ from warner.designs.labels import Domain, Labels, canonical, first_and_last
 from warner.designs.law import once_per_design
 from warner.designs.ordered import OrderedDesign, ScoreLaw, StepSums, continued
 from warner.designs.symmetric import Budget, NumberReader, refuse_even
-from warner.text import refuse_unknown
+from warner.text import check_choice
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers
@@ -139,7 +139,7 @@ class SquareWave(OrderedDesign):
         if width is not None and quantity is not None:
             raise TypeError("a square wave takes either width or quantity, which chooses it, but got both")
         if quantity is not None:
-            refuse_unknown("quantity", quantity, QUANTITIES)
+            check_choice("quantity", quantity, QUANTITIES)
         super().__init__(domain, epsilon=epsilon, odds=odds, width=width, quantity=quantity or QUANTITIES[0])
 
     @classmethod

@@ -46,7 +46,7 @@ from warner.metrics import log_likelihood_per_report
 from warner.reports.counts import Histograms, checked
 from warner.reports.tallies import Collected, Tally, holds_every_answer
 from warner.runtime import ESTIMATE_BYTES, refuse_beyond_memory, steps
-from warner.text import refuse_unknown
+from warner.text import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -618,7 +618,7 @@ def method_asked(method: MethodAsked, tally: Collected) -> tuple[str, Method | N
     if method is None:
         return default_method(tally), None
     if isinstance(method, str) or not callable(method):
-        refuse_unknown("method", method, (*METHODS, AUTO), ", or a function of counts and design")
+        check_choice("method", method, (*METHODS, AUTO), ", or a function of counts and design")
         return str(method), None
     function = getattr(method, "func", method)  # of functools.partial
     name = getattr(function, "__name__", type(function).__name__)

@@ -38,7 +38,7 @@ from warner.reports.queries import INSIDE, Table
 from warner.reports.samples import RESPONDENT, Sampling
 from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients, with_library
 from warner.runtime import refuse_beyond_memory
-from warner.text import conjoined, counted, level_text, quoted, refuse_unknown
+from warner.text import check_choice, conjoined, counted, level_text, quoted
 from warner.typesetting import labels
 
 if TYPE_CHECKING:
@@ -706,4 +706,4 @@ def _refuse_options(family: str, method: str, shares: str) -> None:
         ("method", method, get_args(Method)),
         ("shares", shares, get_args(Shares)),
     ):
-        refuse_unknown(name, value, known)
+        check_choice(name, value, known)

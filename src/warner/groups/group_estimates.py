@@ -71,6 +71,7 @@ from warner.inference.answer_tables import (
 )
 from warner.inference.comparisons import remainder, unmirrored
 from warner.inference.intervals import mirrored, positions_of
+from warner.reports.counts import refuse_options_together
 from warner.reports.tallies import Collected, holds_every_answer, refuse_uncounted
 from warner.results import Column, Estimates, TableResult, TableRows, critical_value, group_column, plain
 from warner.simulate import seeded_by
@@ -753,6 +754,7 @@ def _mirrored(tally: Collected) -> bool:
 def _refuse(tally: Collected, on: Any, along: str | None, *, different_people: bool) -> None:
     if not tally.by:
         raise ValueError('tally must have groups, but has none; count the reports with by, as tally(..., by="region")')
+    refuse_options_together("by", tally.by, tally.groups)
     if clash := GROUP_COLUMNS & set(tally.by):
         raise ValueError(f"by must not name a group {min(clash)!r}, which is a column of the result; rename it")
     if along is None:

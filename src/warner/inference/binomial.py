@@ -40,7 +40,7 @@ from warner.arrays import SMALLEST, Array, Counts, Integers, Mask, Numbers
 from warner.designs.facts import TARGETS, SamplingModel
 from warner.numerics import beta_cdf, beta_sf, deviance, first_true, first_true_each, stirling_remainder
 from warner.reports.counts import LONG_ROW, DistinctCounts, distinct_counts
-from warner.text import refuse_unknown
+from warner.text import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -467,7 +467,7 @@ def _raw_limits(below: Binomial, above: Binomial, tail: float, target: str, meth
     """Share at the lower limit for the counts `below`, and at the upper limit for the counts `above`."""
     allowed = {"population": ("clopper_pearson", "wilson"), "realised": ("exact", "clopper_pearson", "score")}[target]
     if method is not None:
-        refuse_unknown("method", method, allowed, f" for the {TARGETS[target]}")
+        check_choice("method", method, allowed, f" for the {TARGETS[target]}")
     if target == "realised":
         return _realised(below, above, tail, method)
     if method == "wilson":

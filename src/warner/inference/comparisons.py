@@ -46,8 +46,9 @@ from warner.inference.differences import (
 from warner.inference.exact_tests import MOST_REPORTS, fisher_test, limits_of_answers, limits_of_supports
 from warner.inference.intervals import Confidence, in_all_groups, law_of, limits, mirrored, positions_of
 from warner.inference.normal import Joint, Sampled, joints, normal_limits, normal_test
+from warner.reports.counts import refuse_options_together
 from warner.results import Column, Estimates, TableResult, name_columns
-from warner.text import enumerated, group_name, level_text, printable, quoted, refuse_unknown
+from warner.text import check_choice, enumerated, group_name, level_text, printable, quoted
 from warner.typesetting import share_decimals
 
 if TYPE_CHECKING:
@@ -304,7 +305,7 @@ def compare_groups(
     test: str = "barnard",
 ) -> Comparison:
     """Compare one answer between two groups; `shares` are those that are shown, the unbiased ones if None."""
-    refuse_unknown("test", test, TESTS)
+    check_choice("test", test, TESTS)
     keys, rows = groups_between(tally, between, confidence)
     (index,) = positions_of([answer], tally.domain)
     law = law_of(tally, confidence)
@@ -354,6 +355,7 @@ def groups_between(
             )
     if keys[0] == keys[1]:
         raise ValueError(f"two different groups must be compared, but got {shown_name(keys[0])} twice")
+    refuse_options_together("between", tally.by, keys)
     _refuse_simultaneous(confidence)
     rows = [tally.groups.index(key) for key in keys]
     for row, key in zip(rows, keys, strict=True):

@@ -75,7 +75,7 @@ from warner.planning.precision import (
 )
 from warner.planning.wording import share_text
 from warner.results import Column, TableResult
-from warner.text import counted, enumerated, percent, quoted, refuse_unknown, rounded_up, sentence
+from warner.text import check_choice, counted, enumerated, percent, quoted, rounded_up, sentence
 from warner.typesetting import cells, in_digits
 
 if TYPE_CHECKING:
@@ -336,7 +336,7 @@ class Mechanisms(TableResult):
         <RandomizedResponse among 3 answers ('never', 'once', 'often'): truth 0.5761, each lie 0.2119, epsilon 1>
         """
         wanted, named = name or self.recommended, {candidate.name: candidate for candidate in self.candidates}
-        refuse_unknown("name", wanted, named)
+        check_choice("name", wanted, named)
         mechanism = MECHANISMS[named[wanted].design.mechanism]
         made = mechanism.variants(self.domain, self.epsilon, self.quantity)[wanted]
         return made if self.share is None else made.best_for_share(self.share)

@@ -61,7 +61,7 @@ from warner.planning.wording import design_effect, design_sentence, sentences, s
 from warner.reports.tallies import Pool, Tally
 from warner.results import Column, check_level
 from warner.simulate import seeded_by
-from warner.text import counted, level_text, percent, quoted, refuse_unknown
+from warner.text import check_choice, counted, level_text, percent, quoted
 from warner.typesetting import percent_cells, plain_table
 
 if TYPE_CHECKING:
@@ -849,7 +849,7 @@ def _most_private(source: Any, mechanism: str | None, people: int, question: Pla
 
 def _made(domain: Any, mechanism: str, epsilon: Number, question: PlanningQuestion) -> Design:
     """Make the best design of a mechanism for an epsilon and what is to be known."""
-    refuse_unknown("mechanism", mechanism, MECHANISMS)
+    check_choice("mechanism", mechanism, MECHANISMS)
     quantity = "mean" if question.quantity == "mean" else "distribution"
     offered = MECHANISMS[mechanism].variants(domain, epsilon, quantity)
     if not offered:

@@ -28,7 +28,7 @@ from scipy.special import erfcx, expit, log_expit, log_ndtr, logit, ndtr, ndtri
 from warner.designs.labels import all_labels
 from warner.designs.ordered import is_numeric
 from warner.regression.formulas import INTERCEPT, Terms
-from warner.text import did_you_mean, refuse_unknown
+from warner.text import check_choice, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -591,10 +591,10 @@ def check_options(
     """Raise an error for models, links and penalties that do not exist or do not go together."""
     if starts is not None and (not isinstance(starts, int | np.integer) or isinstance(starts, bool) or starts < 0):
         raise ValueError(f"starts must be a whole number, 0 or more, but got {starts!r}")
-    refuse_unknown("model", model, MODELS)
-    refuse_unknown("link", link, LINKS)
+    check_choice("model", model, MODELS)
+    check_choice("link", link, LINKS)
     if penalty is not None:
-        refuse_unknown("penalty", penalty, PENALTIES)
+        check_choice("penalty", penalty, PENALTIES)
     if model == "linear" and (penalty is not None or link != "logit" or errors not in {None, "robust"}):
         raise ValueError(
             "a linear model has neither link nor penalty, and its errors are robust: leave link, penalty and errors out"

@@ -41,7 +41,7 @@ from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.profiles import Combination, ConstrainedLikelihood
 from warner.regression.standard_errors import covariance
 from warner.results import Column, Estimates, TableResult, critical_value
-from warner.text import counted, level_text, p_value, quoted, refuse_unknown
+from warner.text import check_choice, counted, level_text, p_value, quoted
 from warner.typesetting import in_digits, labels
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def mixed_covariance(likelihood: RandomIntercepts, b: Array) -> Array:
 
 def with_effects(fit: Regression, effects: str, target: str) -> Regression:
     """Fit whose shares are averaged over the effects of groups, or are those of the median group."""
-    refuse_unknown("effects", effects, EFFECTS)
+    check_choice("effects", effects, EFFECTS)
     if fit.model_data.groups is None:
         if effects != AVERAGED:
             raise ValueError("effects must be left out without random intercepts: there are no groups")

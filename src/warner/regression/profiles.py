@@ -37,7 +37,7 @@ from warner.regression.newton import CONVERGED_GAIN, SAME_MAXIMUM_NATS, LocalMax
 from warner.regression.standard_errors import covariance
 from warner.results import StandardErrors, critical_value
 from warner.runtime import steps
-from warner.text import refuse_unknown
+from warner.text import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -490,7 +490,7 @@ def profile_start(fit: Regression, threshold: float, better: Array | None = None
 
 def interval_method(fit: Regression, interval: str) -> str:
     """Interval method: "profile", "wald", "none", or "either", which is Wald's where the profile confirms it."""
-    refuse_unknown("interval", interval, COEFFICIENT_INTERVALS)
+    check_choice("interval", interval, COEFFICIENT_INTERVALS)
     if fit.penalty is not None:
         if interval != "auto":
             raise ValueError(

@@ -69,7 +69,7 @@ from warner.regression.variance_floors import (
 )
 from warner.reports.samples import RESPONDENT, Clusters
 from warner.results import StandardErrors
-from warner.text import enumerated, printable, refuse_unknown
+from warner.text import check_choice, enumerated, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -496,7 +496,7 @@ def default_errors(rows: Observations) -> str:
 
 
 def check_errors(errors: str, rows: Observations) -> None:
-    refuse_unknown("errors", errors, ERRORS)
+    check_choice("errors", errors, ERRORS)
     if errors != "robust" and not rows.sampling.simple:
         raise ValueError(
             "errors must be 'robust' with sampling weights, clusters or strata, which the others ignore, "

@@ -19,7 +19,7 @@ import numpy as np
 from warner.designs.labels import is_missing
 from warner.designs.open_domain import OpenDomain
 from warner.designs.questionnaires import REPORT, SelectAll, SplitQuestionnaire
-from warner.reports.counts import refuse_amounts, refuse_overflow, refuse_unknown, unknown_values
+from warner.reports.counts import OPTION, refuse_amounts, refuse_overflow, refuse_unknown, unknown_values
 from warner.reports.dialects import blanked, refuse_codes_of_reports
 from warner.reports.files import Files, are_paths
 from warner.reports.linearization import STRATUM
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from warner.designs import Design
 
 GROUP = "group"  # the name of an unnamed grouping array
-OPTION = "option"  # the name of the groups of a question with several answers
 HELD_BYTES = 2**24  # of a file's reports that are kept in memory; it is read again where there are more
 
 

@@ -553,6 +553,18 @@ def difference(value: str, label: str) -> str:
 # Groups that are added up or selected
 
 
+OPTION = "option"  # the name of the groups of a question with several answers
+
+
+def refuse_options_together(argument: str, by: Sequence[str], groups: Iterable[tuple[Any, ...]]) -> None:
+    """Raise an error if groups are different options of one question, which can have the same respondents."""
+    if by[:1] == (OPTION,) and len({group[0] for group in groups}) > 1:
+        raise ValueError(
+            f"{argument} must not join or compare the options of one question, which can have the same respondents; "
+            "estimate each option alone (if the column 'option' holds groups of different respondents, rename it)"
+        )
+
+
 def aggregated_names(by: str | Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names to group by, which must be among those of a tally."""
     names = (by,) if isinstance(by, str) else tuple(by)

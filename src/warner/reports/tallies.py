@@ -25,6 +25,7 @@ from warner.designs.facts import LinearCombination, SamplingModel
 from warner.documents import Document, Saved, checked, loaded, parsed, skipped_fields
 from warner.reports.counts import (
     LONG_ROW,
+    OPTION,
     Block,
     Histograms,
     aggregated_names,
@@ -34,6 +35,7 @@ from warner.reports.counts import (
     new_numbers,
     number_of_reports,
     refuse_impossible,
+    refuse_options_together,
     refuse_other_total,
     refuse_squares,
     selected_groups,
@@ -438,6 +440,8 @@ class Tally(Saved):
         names = aggregated_names(by, self.by)
         if names == self.by:
             return self
+        if OPTION not in names:
+            refuse_options_together("by", self.by, self.groups)
         keys = shortened_keys(self.by, self.groups, names)
         if self.sample is not None:
             return self.sample.aggregated(self, names)

@@ -42,7 +42,7 @@ from warner.planning.number_precision import fewest_people, precision_of
 from warner.planning.plans import plan
 from warner.planning.precision import PlanningQuestion as Measure
 from warner.planning.precision import Precision, numbers_asked
-from warner.reports.counting import OPTION
+from warner.reports.counts import OPTION
 from warner.results import formulas_in, plain
 from warner.text import counted, level_text, percent, points, printable, sentence
 

@@ -18,7 +18,7 @@ from warner.inference.checking import check
 from warner.inference.intervals import Confidence
 from warner.output.estimate_plots import svg
 from warner.output.pages import computation_section, design_section, whole_page
-from warner.reports.counting import OPTION
+from warner.reports.counts import OPTION
 from warner.text import level_text, percent, printable
 from warner.typesetting import fragment
 

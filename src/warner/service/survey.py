@@ -34,7 +34,7 @@ from warner.designs import OPEN, Design, OpenDomain, SelectAll, device_from_dict
 from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.labels import LARGEST_JSON_INTEGER, first_and_last
 from warner.documents import Document, check_format, document, loaded, parsed, refuse_other_fields, resolved, save_text
-from warner.reports.counting import OPTION
+from warner.reports.counts import OPTION
 from warner.reports.open_tallies import FOUND
 from warner.reports.tallies import RESULTS, Tally
 from warner.text import printable, shortened

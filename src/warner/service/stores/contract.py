@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from warner.reports.counting import OPTION, by_option
+from warner.reports.counting import by_option
+from warner.reports.counts import OPTION
 from warner.reports.open_tallies import OpenTally
 from warner.reports.tallies import Tally
 from warner.service.survey import Layout, survey_from_json
