@@ -299,6 +299,8 @@ MAKERS: dict[str, Callable[[], Result]] = {
     "check": lambda: warner.check(Tally(SURVEY, COUNTS)),
     "check by group": lambda: warner.check(WEEKS),
     "plan": lambda: plan(SURVEY, people=1000),
+    "plan of a test": lambda: plan(COIN, share=0.2, reference=0.05, power=0.9),
+    "plan of several questions": lambda: plan(warner.SelectAll(["a", "b", "c"], epsilon=1), people=1000),
     "plan of a mean": lambda: plan(DRINKS, people=1000, quantity="mean"),
     "mechanisms": lambda: warner.mechanisms(1000, epsilon=2, people=10**6),
     "audit": lambda: warner.audit(COIN.randomize, COIN, runs=200),

@@ -418,7 +418,7 @@ def test_options_of_one_question_are_neither_compared_nor_added_up() -> None:
     data = {"drinks": [["beer"], ["tea"], [], ["wine", "tea"]] * 20, "region": ["n", "s"] * 40}
     reports = drinks.randomize(data["drinks"]) | {"region": data["region"]}
     tally = warner.tally(reports, drinks, by="region")
-    joined = [
+    joined: list[Any] = [
         lambda: warner.estimate(tally).compare("yes", between=(("beer", "n"), ("tea", "n"))),
         lambda: warner.compare_samples(tally, answer="yes", between=(("beer", "n"), ("tea", "n"))),
         lambda: warner.compare_samples(tally, between=(("beer", "n"), ("tea", "n"))),

@@ -297,6 +297,10 @@ class SplitPlan(SurveyPlan):
         """Return the line above the table."""
         return "Precision of the shares of each question"
 
+    def footnotes(self, *_: Any, **options: Any) -> list[str]:
+        """Return the sentences of the plan."""
+        return self.sentences()
+
     def sentences(self) -> list[str]:
         """Return the sentences of the plan; the first one answers the question."""
         many = counted(self.people, "respondent", "respondents")
@@ -306,7 +310,7 @@ class SplitPlan(SurveyPlan):
 
     def text(self) -> str:
         """Sentences of the plan and the table."""
-        return f"{super().text()}\n\n{plain_table(self.printed())}"
+        return f"{super().text()}\n\n{plain_table(self.printed()._replace(notes=()))}"
 
 
 def split_plan(
