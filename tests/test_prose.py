@@ -45,7 +45,6 @@ PENDING = {
     "how-to/privacy-notice",
     "how-to/randomized-predictor",
     "how-to/repeated-questions",
-    "reference/formats/designs",
     "reference/formats/draws",
     "reference/formats/reports",
     "reference/formats/results",
