@@ -40,7 +40,6 @@ PENDING = {
     "how-to/audit",
     "how-to/complex-samples",
     "how-to/failed-check",
-    "how-to/groups-and-trends",
     "how-to/privacy-notice",
     "how-to/randomized-predictor",
     "how-to/repeated-questions",
