@@ -43,7 +43,6 @@ PENDING = {
     "how-to/privacy-notice",
     "how-to/randomized-predictor",
     "how-to/repeated-questions",
-    "reference/formats/draws",
     "reference/formats/reports",
     "reference/formats/results",
     "reference/formats/surveys",
