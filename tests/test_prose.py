@@ -41,7 +41,6 @@ PENDING = {
     "how-to/failed-check",
     "how-to/privacy-notice",
     "how-to/repeated-questions",
-    "reference/formats/reports",
     "reference/formats/results",
     "reference/formats/surveys",
     "reference/formats/tallies",
