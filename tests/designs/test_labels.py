@@ -234,3 +234,8 @@ def test_labels_that_javascript_would_round_are_not_saved(domain: Any, tmp_path:
     assert not list(tmp_path.iterdir())
     assert RandomizedResponse.from_json(design.to_json()) == design  # an older file is still read
     RandomizedResponse([2**53 - 1, -(2**53) + 1], odds=(3, 1)).save(tmp_path / "design.json")
+
+
+def test_whole_doubles_are_integers_up_to_the_largest_that_is_exact() -> None:
+    labels = canonical([2**53, 2**53 - 1, 7], "domain")
+    assert positions([2.0**53, 7.0, 2.0**53 + 2], labels).tolist() == [0, 2, OUTSIDE]

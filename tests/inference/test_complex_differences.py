@@ -5,6 +5,7 @@ Also tests `inference/intervals.py`.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from references import reference
 from warner import RandomizedResponse, SquareWave
 from warner.inference.differences import domain_difference
 from warner.inference.intervals import Confidence, limits
+from warner.reports.linearization import ClusterSample
 
 if TYPE_CHECKING:
     from warner.designs.facts import Drawn, SamplingModel
@@ -97,6 +99,18 @@ def test_differences_of_small_domains_are_those_of_the_reference(case: dict[str,
     agrees(warner.estimate(counted).compare("yes", between=(0, 1)), case)
     if case["truth"] == 1:  # the mean of a number that is 1 for yes and 0 for no is the same
         agrees(warner.estimate(counted).compare_means((0, 1), {"yes": 1, "no": 0}), case)
+
+
+def test_degrees_of_freedom_of_a_difference_are_welchs_where_groups_are_unequal() -> None:
+    # Variances 4 and 1 with 2 and 8 degrees of freedom, and those of equally variable respondents, 1 and 1/2
+    sample: Any = SimpleNamespace(units=SimpleNamespace(freedom_of=lambda weight: 10.0))
+    moments: Any = [SimpleNamespace(everybody=np.ones(2))] * 2
+    found = ClusterSample._freedom_of_difference(sample, moments, [4.0, 1.0], [2.0, 8.0], [1.0, 2.0])
+    assert_allclose(found, min(25 / (16 / 2 + 1 / 8), 1.5**2 / (1 / 2 + 0.5**2 / 8)))
+    assert found == 25 / 8.125
+    alike = ClusterSample._freedom_of_difference(sample, moments, [1.0, 1.0], [2.0, 8.0], [1.0, 2.0])
+    assert_allclose(alike, min(4 / (1 / 2 + 1 / 8), 1.5**2 / (1 / 2 + 0.5**2 / 8)))
+    assert ClusterSample._freedom_of_difference(sample, moments, [4.0, 1.0], [10.0, 12.0], [1.0, 2.0]) == 10
 
 
 def in_clusters(cells: dict[str, list[int]]) -> dict[str, list[Any]]:

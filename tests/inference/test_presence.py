@@ -34,7 +34,7 @@ from warner import (
 from warner.estimation import estimated
 from warner.inference import presence as tests_of_absence
 from warner.inference.binomial import at_least
-from warner.inference.presence import absence_p_values, adjusted, observed, presence
+from warner.inference.presence import LAW_POINTS, CountTest, absence_p_values, adjusted, observed, presence
 
 REFERENCE = reference("reference_values")["cases"]
 RR_CASES = {case["id"]: case for case in REFERENCE if case["kind"] == "rr"}
@@ -416,3 +416,12 @@ def test_answers_of_a_fine_grid_are_looked_for_without_a_matrix() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= 100 * counts.nbytes  # the table of the channel has 3,000 times as many numbers
+
+
+def test_the_law_of_a_test_of_many_reports_has_enough_points() -> None:
+    test = CountTest(1e8, absent=0.4, least=0.4, present=0.6)
+    evidence, chances = test.law(0.5)
+    assert LAW_POINTS <= evidence.size <= 2 * LAW_POINTS
+    assert chances.sum() == pytest.approx(1, abs=1e-9)
+    few, _ = CountTest(50, absent=0.4, least=0.4, present=0.6).law(0.5)
+    assert few.size == 51  # every count
