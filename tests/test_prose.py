@@ -43,7 +43,6 @@ PENDING = {
     "how-to/repeated-questions",
     "reference/formats/results",
     "reference/formats/surveys",
-    "reference/formats/tallies",
     "theory/estimators",
     "theory/groups-and-samples",
     "theory/model",
