@@ -37,7 +37,6 @@ PENDING = {
     "evidence/speed",
     "explanation/limitations",
     "how-to/audit",
-    "how-to/complex-samples",
     "how-to/failed-check",
     "how-to/privacy-notice",
     "how-to/repeated-questions",
