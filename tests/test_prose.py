@@ -36,8 +36,6 @@ PENDING = {
     "evidence/reproduction",
     "evidence/speed",
     "explanation/limitations",
-    "how-to/audit",
-    "how-to/failed-check",
     "how-to/privacy-notice",
     "how-to/repeated-questions",
     "reference/formats/results",
