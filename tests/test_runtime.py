@@ -85,7 +85,7 @@ def test_a_limit_of_the_process_is_seen() -> None:
     [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (24_000_000_000, "24 GB"), (10**20, "1e+05 PB")],
 )
 def test_amounts_of_memory(number: int, text: str) -> None:
-    assert runtime.amount_of(number) == text
+    assert runtime.size_text(number) == text
 
 
 def test_short_computations_log_nothing(caplog: pytest.LogCaptureFixture) -> None:

@@ -70,7 +70,7 @@ def refuse_beyond_memory(cells: int, bytes_each: int, what: str, remedy: str) ->
     needed, free = cells * bytes_each, available()
     if needed > free:
         raise ValueError(
-            f"{what} need about {amount_of(needed)} of memory, but {amount_of(free)} are available; {remedy}"
+            f"{what} need about {size_text(needed)} of memory, but {size_text(free)} are available; {remedy}"
         )
 
 
@@ -79,8 +79,8 @@ def refuse_small_address_space() -> None:
     most = _address_space()
     if most is not None and most < FILES_BYTES:
         raise ValueError(
-            f"reading files needs {amount_of(FILES_BYTES)} of address space, but this process may take "
-            f"{amount_of(most)} (ulimit -v); raise that limit, or lift it with ulimit -v unlimited"
+            f"reading files needs {size_text(FILES_BYTES)} of address space, but this process may take "
+            f"{size_text(most)} (ulimit -v); raise that limit, or lift it with ulimit -v unlimited"
         )
 
 
@@ -116,10 +116,10 @@ def _numbers(file: str, name: str = "") -> list[int]:
     return [int(line[0]) for line in words if line and line[0].isdecimal()][:1]
 
 
-def amount_of(number: int) -> str:
+def size_text(number: int) -> str:
     """Write a number of bytes.
 
-    >>> amount_of(9_600_000_000)
+    >>> size_text(9_600_000_000)
     '9.6 GB'
     """
     power = min(max(len(str(number)) - 1, 0) // 3, len(UNITS) - 1)

@@ -21,7 +21,7 @@ from scipy.stats import binom
 import warner
 from cases import COIN, SETS
 from warner import Audit, ProjectiveGeometry, RandomizedResponse, SubsetSelection, audit
-from warner.auditing.audits import bounded, chance_of_repeating, epsilon_at_least
+from warner.auditing.audits import chance_of_repeating, epsilon_at_least, epsilon_bounds
 from warner.auditing.statistics import Event, Observed, Statistic, statistics_of
 from warner.designs import MECHANISMS, Design
 
@@ -74,7 +74,7 @@ def test_learning_choosing_and_judging_together_err_no_more_often_than_promised(
     largest = np.empty([len(some) for some in every])
     for place in itertools.product(*(range(len(some)) for some in every)):
         seen: Any = [Observed((some[i],), runs) for some, i, runs in zip(every, place, stages, strict=True)]
-        largest[place] = max(pair.epsilon_at_least for pair in bounded(kinds, seen, ("x", "y"), alpha))
+        largest[place] = max(pair.epsilon_at_least for pair in epsilon_bounds(kinds, seen, ("x", "y"), alpha))
     assert largest.max() > 0
     for p, q in itertools.product([0, 0.05, 0.2, 0.5, 0.7, 0.95, 1], repeat=2):
         ratios = [one / other if other else math.inf if one else 1 for one, other in ((p, q), (1 - p, 1 - q))]
@@ -98,7 +98,7 @@ def test_the_best_of_many_events_is_not_taken_for_more_than_it_is() -> None:
 
     def wrong() -> bool:
         seen: Any = [Observed((rng.binomial(runs, 0.5, size=(2, 3000)),), runs) for _ in range(3)]
-        return any(pair.epsilon_at_least > 0 for pair in bounded(traits, seen, ("x", "y"), alpha))
+        return any(pair.epsilon_at_least > 0 for pair in epsilon_bounds(traits, seen, ("x", "y"), alpha))
 
     assert sum(wrong() for _ in range(100)) <= 30 + 4 * math.sqrt(100 * 0.3 * 0.7)
 

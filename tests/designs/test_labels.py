@@ -21,10 +21,10 @@ from warner.designs.labels import (
     first_and_last,
     from_text,
     is_missing,
+    label_list,
     labelled,
     labels_from_json,
     labels_to_json,
-    listed_labels,
     positions,
 )
 from warner.text import printable
@@ -214,8 +214,8 @@ def test_damaged_labels(field: Any) -> None:
 
 
 def test_labels_in_words() -> None:
-    assert listed_labels("answers", ("yes", "no")) == "Possible answers (2): yes, no"
-    assert listed_labels("reports", range(2000)).endswith("(2,000): 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ..., 1999")
+    assert label_list("answers", ("yes", "no")) == "Possible answers (2): yes, no"
+    assert label_list("reports", range(2000)).endswith("(2,000): 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ..., 1999")
     assert first_and_last(("yes", "no")) == "'yes', 'no'"
     assert first_and_last(range(4)) == "0, 1, 2, 3"
     assert first_and_last(range(5)) == "0, 1, 2, ..., 4"

@@ -156,7 +156,7 @@ def test_batches_of_few_histograms_with_many_answers_know_that_products_are_roun
     for n, rounded in ((2**24, True), (2**20, False)):
         counts = np.zeros((2, 1000), dtype=np.int64)
         counts[:, 0] = n
-        batch = closed_forms._batch(counts, counts.sum(axis=1), symmetry, closed_forms.nearest, exclusive=True)
+        batch = closed_forms._batch(counts, counts.sum(axis=1), symmetry, closed_forms.nearest_line, exclusive=True)
         assert (n * 1000 * symmetry.whole[2] >= 2**53) == rounded
         assert (batch.rounding > 0) == rounded
 
@@ -427,7 +427,7 @@ def test_mle_carries_its_certificate_and_a_perturbed_one_does_not(k: int, epsilo
 
 # Support: every answer has a count of its own among n reports, of which the counts are not the sum
 
-LINES = {"inv": closed_forms.unbiased, "inv_n": closed_forms.rescaled, "inv_p": closed_forms.nearest}
+LINES = {"inv": closed_forms.unbiased, "inv_n": closed_forms.rescaled, "inv_p": closed_forms.nearest_line}
 Support = tuple[list[list[int]], list[int], Symmetry]
 
 
@@ -618,5 +618,5 @@ def test_a_line_that_is_cut_off_must_have_shares_that_sum_to_one() -> None:
         with pytest.raises(ValueError, match="line must give shares that sum to one: x s - y m must be z"):
             closed_forms.shares(histograms, symmetry, closed_forms.unbiased)
         assert closed_forms.shares(histograms, symmetry, closed_forms.unbiased, cut=False).sum() > 0.9
-        for line in (closed_forms.nearest, closed_forms.rescaled, closed_forms.most_likely):
+        for line in (closed_forms.nearest_line, closed_forms.rescaled, closed_forms.most_likely):
             assert_allclose(closed_forms.shares(histograms, symmetry, line).sum(axis=-1), 1, rtol=1e-12)

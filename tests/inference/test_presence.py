@@ -139,7 +139,7 @@ def test_presence_under_a_channel() -> None:
 
 def evidence(*given: Any) -> list[Any]:
     """Choose tests, of which there are some."""
-    return list(tests_of_absence.evidence(*given))
+    return list(tests_of_absence.best_tests(*given))
 
 
 def found_with(design: Any, n: int, share: float, place: int, alpha: float) -> float:

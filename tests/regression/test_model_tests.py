@@ -16,7 +16,7 @@ import warner
 from cases import DICE
 from regression_cases import REFERENCE, fit_of, people_of
 from warner.regression.maxima import Optimum
-from warner.regression.model_checks import cells_of, saturated_log_likelihood
+from warner.regression.model_checks import covariate_cells, saturated_log_likelihood
 from warner.regression.model_tests import term_tests
 from warner.regression.newton import newton_ascent
 from warner.regression.regressions import Regression, regress
@@ -53,7 +53,9 @@ def test_measures_of_a_model_to_the_reference() -> None:
     assert criteria.mcfadden == pytest.approx(CASE["mcfadden"], abs=1e-9)
     assert criteria.aic == pytest.approx(-2 * CASE["logit"]["log_likelihood"] + 6, abs=1e-9)
     assert criteria.bic == pytest.approx(-2 * CASE["logit"]["log_likelihood"] + 3 * np.log(1100), abs=1e-9)
-    assert saturated_log_likelihood(fit, cells_of(fit))[0] == pytest.approx(CASE["saturated_log_likelihood"], abs=1e-9)
+    assert saturated_log_likelihood(fit, covariate_cells(fit))[0] == pytest.approx(
+        CASE["saturated_log_likelihood"], abs=1e-9
+    )
     assert fit_of("A", model="linear").criteria.aic is None
 
 

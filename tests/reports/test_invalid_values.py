@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, check, estimate, regress, tally
-from warner.reports.counts import VALUES_KEPT, difference, sum_of_invalid
+from warner.reports.counts import VALUES_KEPT, spelling_difference, sum_of_invalid
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,8 +63,8 @@ def test_files_that_are_given_as_texts_are_named(tmp_path: Path, monkeypatch: py
 
 
 def test_differences_are_as_few_as_possible() -> None:
-    assert difference("a  b", "a b") == "spaces"
-    assert difference("A  b", "a b") == "spaces and case"
+    assert spelling_difference("a  b", "a b") == "spaces"
+    assert spelling_difference("A  b", "a b") == "spaces and case"
 
 
 REPORTS = ["yes"] * 40 + ["no"] * 60 + ["NA"] * 3 + ["Yes", None]

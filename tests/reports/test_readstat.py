@@ -113,7 +113,7 @@ def test_after_a_crash_other_files_are_read(after: int, stand_in: StandIn, monke
         assert tally(path, CODES) == Tally(CODES, [2, 2], missing=2)
     files = [str(path), str(bad), str(path)]
     with pytest.raises(ValueError, match=r"very-bad.sav cannot be read: it is damaged, and its reader crashed"):
-        list(readstat.pieces("SPSS", files, {"answer": "number"}, 3))
+        list(readstat.pieces_of_file("SPSS", files, {"answer": "number"}, 3))
     monkeypatch.chdir(path.parent)  # after the reader was started
     assert tally("survey.sav", CODES).n == 4
 
@@ -141,7 +141,7 @@ def test_a_reader_that_is_not_heard_to_the_end_is_ended(stand_in: StandIn, monke
         return children[-1]
 
     monkeypatch.setattr("subprocess.Popen", watched)
-    begun = readstat.pieces("SPSS", [str(path)], {"answer": "number"}, 3)
+    begun = readstat.pieces_of_file("SPSS", [str(path)], {"answer": "number"}, 3)
     next(begun)
     (reader,) = children
     assert reader.poll() is None
@@ -160,7 +160,7 @@ class Watched(subprocess.Popen):
         print(self.pid, flush=True)
 
 subprocess.Popen = Watched
-pieces = readstat.pieces("SPSS", [sys.argv[1]], {"answer": "number"}, 3)
+pieces = readstat.pieces_of_file("SPSS", [sys.argv[1]], {"answer": "number"}, 3)
 next(pieces)
 print("reading", flush=True)
 time.sleep(600)

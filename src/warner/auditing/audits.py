@@ -375,7 +375,7 @@ def audit(
     learnt = Observed.stacked([count([some]) for some in reports], learning)
     choice = Observed.stacked(run(choosing, count), choosing)
     judged = Observed.stacked(run(judging, count), judging)
-    pairs = bounded(statistics, (learnt, choice, judged), labels, (1 - level) / 2)
+    pairs = epsilon_bounds(statistics, (learnt, choice, judged), labels, (1 - level) / 2)
     misfits, tests = _misfits(statistics, learnt + choice + judged, indices, labels)
     repetitions = [
         chance_of_repeating(first, again)
@@ -471,7 +471,7 @@ def _noted(pieces: Iterable[Any], first: list[Hashable], *, raw: bool) -> Iterat
 # The bounds
 
 
-def bounded(
+def epsilon_bounds(
     statistics: tuple[Statistic, ...],
     seen: tuple[Observed, Observed, Observed],
     labels: tuple[Label, ...],

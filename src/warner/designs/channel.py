@@ -42,9 +42,9 @@ from warner.designs.labels import (
     Labels,
     canonical,
     first_and_last,
+    label_list,
     labels_from_json,
     labels_to_json,
-    listed_labels,
 )
 from warner.designs.law import INVERSE_TOLERANCE, Law, once_per_design
 from warner.designs.matrices import whole_rows
@@ -274,8 +274,8 @@ class Channel(Design):
         does = [f"For the respondent: {self.procedure}"] if self.procedure else []
         return (
             *does,
-            listed_labels("answers", self.domain),
-            listed_labels("reports", self.outputs),
+            label_list("answers", self.domain),
+            label_list("reports", self.outputs),
             *happens,
             revealed(self),
             deniable,

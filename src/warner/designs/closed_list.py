@@ -67,7 +67,7 @@ from warner.designs.facts import (
     summed,
 )
 from warner.designs.finite_geometry import digits, inverses
-from warner.designs.labels import Labels, canonical, first_and_last, labels_from_json, labels_to_json, listed_labels
+from warner.designs.labels import Labels, canonical, first_and_last, label_list, labels_from_json, labels_to_json
 from warner.designs.law import PEOPLE_AT_ONCE
 from warner.designs.open_domain import OpenDomain, OpenForm
 from warner.designs.open_values import OTHER, WholeNumbers
@@ -403,7 +403,7 @@ class ClosedList(Symmetric):
     def sentences(self) -> tuple[str, ...]:
         _, happens, *rest = self.source.sentences()
         kept = "Answers that are not in this list are reported in the same way, so that shares need not sum to one."
-        return f"{listed_labels('answers', self.domain)}. {kept}", happens, revealed(self), *rest[1:]
+        return f"{label_list('answers', self.domain)}. {kept}", happens, revealed(self), *rest[1:]
 
 
 class ClosedListLaw(SymmetricLaw):

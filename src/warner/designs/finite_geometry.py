@@ -106,7 +106,7 @@ def size(field: Any, dimension: Any) -> Any:
     return (field**dimension - 1) // (field - 1)
 
 
-def remainder(numbers: Integers, field: int) -> Integers:
+def modulo(numbers: Integers, field: int) -> Integers:
     """Return non-negative numbers modulo the field, by the quotient: NumPy computes remainders much more slowly."""
     return numbers - numbers // field * field
 
@@ -157,7 +157,7 @@ def points_of(coordinates: Integers, field: int) -> Integers:
     factor = inverses(leading, field)
     number = np.zeros_like(leading)
     for coordinate in coordinates:
-        number = number * field + remainder(coordinate * factor, field)
+        number = number * field + modulo(coordinate * factor, field)
     _, starts, gaps = _canonical_ranges(field, len(coordinates))
     return np.asarray(number - gaps[np.searchsorted(starts, number, side="right") - 1])
 
@@ -167,8 +167,8 @@ def inverses(values: Integers, field: int) -> Integers:
     power, square, exponent = np.ones_like(values), values, field - 2
     while exponent:
         if exponent % 2:
-            power = remainder(power * square, field)
-        square, exponent = remainder(square * square, field), exponent // 2
+            power = modulo(power * square, field)
+        square, exponent = modulo(square * square, field), exponent // 2
     return power
 
 

@@ -60,8 +60,8 @@ from warner.designs.finite_geometry import (
     hyperplane_sums,
     inner_product,
     is_prime,
+    modulo,
     next_prime,
-    remainder,
     size,
     sums_of_hyperplanes,
     vectors,
@@ -389,7 +389,7 @@ class LocalHashing(PrimeFieldDesign):
         hashes = np.zeros((len(reports), self.k), dtype=np.int64)
         factors = vectors(directions, self.field, self.dimension)
         for factor, digit in zip(factors, digits(np.arange(self.k), self.field, self.dimension), strict=True):
-            hashes = remainder(hashes + factor[:, np.newaxis] * digit, self.field)
+            hashes = modulo(hashes + factor[:, np.newaxis] * digit, self.field)
         return np.asarray(hashes == values[:, np.newaxis])
 
     def _sums_within(self, weights: Counts) -> Counts:
@@ -408,7 +408,7 @@ class LocalHashing(PrimeFieldDesign):
         hashes = np.zeros_like(answers)
         factors = vectors(directions, self.field, self.dimension)
         for factor, digit in zip(factors, digits(answers, self.field, self.dimension), strict=True):
-            hashes = remainder(hashes + factor * digit, self.field)
+            hashes = modulo(hashes + factor * digit, self.field)
         return hashes
 
     def _hash(self, answer: int, direction: int) -> int:

@@ -292,7 +292,7 @@ def step_of(labels: Labels) -> int | None:
     return step if step > 0 and all(y - x == step for x, y in pairwise(numbers)) else None
 
 
-def listed_labels(what: str, labels: Labels) -> str:
+def label_list(what: str, labels: Labels) -> str:
     """List labels in a sentence; of many labels, the first and the last."""
     shown = ", ".join(map(str, labels[:LABELS_LISTED])) + (
         f", ..., {labels[-1]}" if len(labels) > LABELS_LISTED else ""

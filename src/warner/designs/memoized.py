@@ -44,7 +44,7 @@ from warner.designs.bit_flips import BitFlips
 from warner.designs.contract import Design, revealed
 from warner.designs.exact import double_not_below, epsilon_asked, log_ratio, lowest_terms, shown_up, whole_number
 from warner.designs.hashing import LocalHashing
-from warner.designs.labels import Domain, Labels, canonical, first_and_last, listed_labels
+from warner.designs.labels import Domain, Labels, canonical, first_and_last, label_list
 from warner.designs.response import RandomizedResponse
 from warner.designs.rounds import AnswerRounds, BitRounds, FlipRounds, HashRounds, Rounds, basic_rappor, second_odds
 from warner.designs.unary import OPTIMAL, SYMMETRIC, UnaryEncoding
@@ -366,7 +366,7 @@ class Memoized(Design):
             f"epsilon {forever} again for each {self.rounds.key}."
         )
         return (
-            listed_labels("answers", self.domain),
+            label_list("answers", self.domain),
             f"What happens to an answer: {self.rounds.happens()}",
             revealed(self),
             "What several reports reveal together while the answer stays the same:",

@@ -70,7 +70,7 @@ import numpy as np
 from warner.designs.contract import WITHOUT_LIST, Device, revealed
 from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
 from warner.designs.exact import TOTAL_LIMIT, Number, Odds, is_decimal, odds_as_given, odds_from_json, whole_number
-from warner.designs.finite_geometry import digits, few_digits, is_prime, next_prime, primes_up_to, remainder
+from warner.designs.finite_geometry import digits, few_digits, is_prime, modulo, next_prime, primes_up_to
 from warner.designs.labels import MISSING, OUTSIDE, from_text, is_missing, refuse_answers
 from warner.designs.open_values import (
     LARGEST_BLOCK,
@@ -539,7 +539,7 @@ class OpenDomain(Device):
             beyond = level <= index
             rows[beyond, index + 1] = 0
             product = (digits(rows[:, index + 1], g, tau) * digits(blocks[:, index], g, tau)).sum(axis=0)
-            hashes = remainder(hashes + product, g)
+            hashes = modulo(hashes + product, g)
         lies = np.maximum(drawn - a, 0) // max(b, 1)
         lies += lies >= hashes  # in their order, skipping the true one
         rows[:, 0], rows[:, -1] = level, np.where(drawn < a, hashes, lies)

@@ -35,7 +35,7 @@ from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL, Design, listed_design, revealed
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import ChannelOperator, Estimand, ProbabilityBounds, SamplingModel, memberships, nearer_ends
-from warner.designs.labels import LABELS_LISTED, Labels, canonical, listed_labels
+from warner.designs.labels import LABELS_LISTED, Labels, canonical, label_list
 from warner.designs.law import INVERSE_TOLERANCE, Law, LinearEstimator, once_per_design
 from warner.designs.report_forms import LabelForm
 from warner.text import enumerated, percent, quoted
@@ -261,8 +261,8 @@ class Product(Design):
         )
         return (
             f"{asked}. Each is answered with a randomizing device of its own.",
-            listed_labels("answers", self.domain),
-            *([] if self.law.columns == self.domain else [listed_labels("reports", self.law.columns)]),
+            label_list("answers", self.domain),
+            *([] if self.law.columns == self.domain else [label_list("reports", self.law.columns)]),
             *happens,
             revealed(self),
             "Who answers all questions spends the sum of their epsilons.",

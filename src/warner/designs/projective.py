@@ -37,10 +37,10 @@ from warner.designs.finite_geometry import (
     digits,
     few_digits,
     inner_product,
+    modulo,
     perpendicular_sums,
     point_of,
     points_of,
-    remainder,
     size,
     vectors,
 )
@@ -120,7 +120,7 @@ class ProjectiveGeometry(PrimeFieldDesign):
         products = np.zeros((len(reports), self.k), dtype=np.int64)
         normals = vectors(reports, self.field, self.dimension)
         for normal, point in zip(normals, vectors(np.arange(self.k), self.field, self.dimension), strict=True):
-            products = remainder(products + normal[:, np.newaxis] * point, self.field)
+            products = modulo(products + normal[:, np.newaxis] * point, self.field)
         return np.asarray(products == 0)
 
     def _sums_within(self, weights: Counts) -> Counts:
@@ -160,7 +160,7 @@ class ProjectiveGeometry(PrimeFieldDesign):
         normal[1:] += np.where(before[:-1], 0, others)
         left = np.asarray(product, dtype=np.int64)
         for coordinate, factor in zip(point, normal, strict=True):
-            left = remainder(left + (field - coordinate) * factor, field)
+            left = modulo(left + (field - coordinate) * factor, field)
         # x is 1 there, and y still 0.
         first = ~before
         first[1:] &= before[:-1]

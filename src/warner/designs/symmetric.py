@@ -39,9 +39,9 @@ from warner.designs.labels import (
     Labels,
     canonical,
     first_and_last,
+    label_list,
     labels_from_json,
     labels_to_json,
-    listed_labels,
 )
 from warner.designs.law import Law, LinearEstimator
 
@@ -474,7 +474,7 @@ class FromOdds(Design):
 
     def sentences(self) -> tuple[str, ...]:
         return (
-            listed_labels("answers", self.domain),
+            label_list("answers", self.domain),
             f"What happens to an answer: {self._happens()}",
             self._reveals(),
             f"How deniable it is: among people for whom all answers were equally likely, {self._deniable()}",

@@ -301,7 +301,7 @@ class Discovery(TableResult):
         return [
             *starmap(Column, (by | {"value": values} | table).items()),
             *(Column(heading=name, texts=labels(column[shown])) for name, column in by.items()),
-            Column(heading="value", texts=[printable(str(told_apart(*pair))) for pair in pairs]),
+            Column(heading="value", texts=[printable(str(quoted_value(*pair))) for pair in pairs]),
             Column(heading="support", texts=partial(cells, table["support"][shown])),
             *(one for one in Estimates(share, low, high, unit="share").columns("share", interval) if one.heading),
             Column(heading="adjusted p", texts=partial(p_value_cells, table["adjusted"][shown])),
@@ -457,10 +457,10 @@ def shown_value(value: str | int, other: bool) -> str:
     >>> shown_value("(other)", True), shown_value("(other)", False)
     ('(other)', "'(other)'")
     """
-    return shortened(printable(str(told_apart(value, other))), VALUE_WIDTH)
+    return shortened(printable(str(quoted_value(value, other))), VALUE_WIDTH)
 
 
-def told_apart(value: str | int, other: bool) -> str | int:
+def quoted_value(value: str | int, other: bool) -> str | int:
     """Quote a text that looks like *other*."""
     return repr(value) if value == OTHER and not other else value
 

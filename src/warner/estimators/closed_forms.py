@@ -43,7 +43,7 @@ def unbiased(symmetry: Symmetry, k: int, n: Numbers, m: Numbers, s: Numbers) -> 
     return total, n * b, (a - b) * n
 
 
-def nearest(symmetry: Symmetry, k: int, n: Numbers, m: Numbers, s: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+def nearest_line(symmetry: Symmetry, k: int, n: Numbers, m: Numbers, s: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """Nearest distribution to the unbiased shares: subtract a constant and cut off at zero."""
     a, b, total = symmetry.whole
     return m * total, s * total - (a - b) * n, (a - b) * n * m
@@ -82,7 +82,7 @@ def shares(
     flat = histograms.rows()
     rows, sums, k = flat.counts, flat.n, flat.counts.shape[-1]
     if flat.whole and flat.single:
-        exact = level_shares(histograms, symmetry, line, cut=cut, exclusive=exclusive)
+        exact = shares_of_counts(histograms, symmetry, line, cut=cut, exclusive=exclusive)
         return histograms.distinct.for_each_column(exact).reshape(histograms.counts.shape)
     result = np.empty(rows.shape)
     doubtful = np.ones(len(rows), dtype=bool)
@@ -96,12 +96,12 @@ def shares(
     if flat.whole:
         for index in np.flatnonzero(doubtful).tolist():
             row = flat.row(index)
-            exact = level_shares(row, symmetry, line, cut=cut, exclusive=exclusive)
+            exact = shares_of_counts(row, symmetry, line, cut=cut, exclusive=exclusive)
             result[index] = row.distinct.for_each_column(exact)
     return result.reshape(histograms.counts.shape)
 
 
-def level_shares(
+def shares_of_counts(
     histogram: Histograms, symmetry: Symmetry, line: Line, *, cut: bool = True, exclusive: bool = True
 ) -> Array:
     """Evaluate a line exactly at the distinct counts of one histogram, at most about sqrt(2 N) of them."""

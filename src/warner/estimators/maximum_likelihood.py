@@ -472,7 +472,7 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
     if len(parts) > 1 and all(symmetry is not None and symmetry.p > symmetry.q > 0 for symmetry in symmetries):
         # Truth is the likelier report, and lies are possible: one price, no channel.
         gains = np.array([float((s.p - s.q) / s.q) for s in symmetries if s is not None])
-        return fitted(separable_mle(np.stack([histogram.counts for _, histogram in parts]), gains), parts)
+        return fitted_channel(separable_mle(np.stack([histogram.counts for _, histogram in parts]), gains), parts)
     operator, counts, total = combined_channel(parts)
     n = float(total)
     observed = counts / n
@@ -491,7 +491,7 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
     return extrapolated(observed, n, operator, gap, iterations)
 
 
-def fitted(shares: Array, parts: Channels) -> Fit:
+def fitted_channel(shares: Array, parts: Channels) -> Fit:
     """Return the fit for shares in closed form."""
     proof = evidence(
         shares[np.newaxis],

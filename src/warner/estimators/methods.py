@@ -36,7 +36,7 @@ from warner.estimators.postprocessing import REPAIRS
 from warner.estimators.projections import (
     SUM_ROUNDING,
     clipped,
-    least_squares,
+    least_squares_shares,
     projected,
     refuse_incomplete,
     variance_of_one_report,
@@ -76,7 +76,7 @@ def unbiased_shares(histograms: Histograms, design: Design) -> Array:
         return closed_forms.shares(
             histograms, symmetry, closed_forms.unbiased, cut=False, exclusive=design.law.exclusive
         )
-    return least_squares(histograms, design)
+    return least_squares_shares(histograms, design)
 
 
 # What an estimate is made of
@@ -157,7 +157,7 @@ def _by_line(histograms: Histograms, design: Design, line: closed_forms.Line, *,
     assert symmetry is not None
     if not (histograms.whole and histograms.single):
         return Solution(closed_forms.shares(histograms, symmetry, line, cut=cut, exclusive=design.law.exclusive))
-    by_level = closed_forms.level_shares(histograms, symmetry, line, cut=cut, exclusive=design.law.exclusive)
+    by_level = closed_forms.shares_of_counts(histograms, symmetry, line, cut=cut, exclusive=design.law.exclusive)
     return Solution(histograms.distinct.for_each_column(by_level)[np.newaxis], by_level=by_level)
 
 
@@ -205,7 +205,7 @@ def _maximum(parts: Parts) -> Solution:
     return _group_by_group(parts, lambda row: most_likely(row, start=next(starts)))
 
 
-_nearest = _repaired(closed_forms.nearest, projected)
+_nearest = _repaired(closed_forms.nearest_line, projected)
 
 
 # These two methods are loaded when they are used: most of what is loaded with an estimate would be theirs.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SUM_ROUNDING = 1e-9  # of a sum of shares
 
 
-def least_squares(histograms: Histograms, design: Design) -> Array:
+def least_squares_shares(histograms: Histograms, design: Design) -> Array:
     """Estimate the unbiased shares."""
     if not design.law.linear.identifiable().all():
         matrix = design.law.likelihood().matrix

@@ -233,7 +233,7 @@ def expanded_design(
     rows = people.rows
     refuse_too_few(rows, len(terms.names))
     refuse_dependent(
-        replace(rows, x=flat, weight=np.tile(rows.weight, len(copies))), coefficient_names(terms.names, questions)
+        replace(rows, x=flat, weight=np.tile(rows.weight, len(copies))), renamed_indicators(terms.names, questions)
     )
     return terms, copies
 
@@ -262,7 +262,7 @@ def _terms(
     return formula.terms(stacked, once, orders)
 
 
-def coefficient_names(names: Sequence[str], questions: Sequence[RandomizedQuestion]) -> tuple[str, ...]:
+def renamed_indicators(names: Sequence[str], questions: Sequence[RandomizedQuestion]) -> tuple[str, ...]:
     """Rename indicators of answers: "trait[yes]" in place of "trait[T.yes]"."""
     for question in questions:
         for label in question.domain:
@@ -622,7 +622,7 @@ def explain(
         formula=terms.formula,
         family=family,
         method=method,
-        names=coefficient_names(terms.names, questions),
+        names=renamed_indicators(terms.names, questions),
         answers={question.name: tuple(question.domain) for question in questions},
         values={question.name: question.values for question in questions if question.values is not None},
         designs={question.name: question.designs for question in questions},

@@ -159,7 +159,7 @@ class ScoreTest:
 Evidence = CountTest | ScoreTest
 
 
-def evidence(design: Design, indices: Sequence[int], n: float, alpha: float, power: float) -> list[Evidence | None]:
+def best_tests(design: Design, indices: Sequence[int], n: float, alpha: float, power: float) -> list[Evidence | None]:
     """Choose the test with the smallest detectable share for each answer; None if the table is too large."""
     operator = design.law.likelihood()
     answers, kinds = operator.shape
@@ -474,7 +474,7 @@ def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: fl
         return Detection(p_values, [[own_count(total, *rate)] for total in fewest.tolist()], None)
     others = np.flatnonzero(~np.asarray(readout.exact)).tolist()
     by_total: dict[float, dict[int, Any]] = {
-        total: dict(zip(others, evidence(design, others, total, alpha, power), strict=True))
+        total: dict(zip(others, best_tests(design, others, total, alpha, power), strict=True))
         for total in np.unique(totals).tolist()
     }
     asked = np.broadcast_to(readout.trials, readout.count.shape).tolist()

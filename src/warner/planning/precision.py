@@ -61,7 +61,7 @@ from warner.inference.binomial import Binomial, binomial_limits, check_power, sm
 from warner.inference.intervals import intervals_apart
 from warner.inference.means import check_tau, quantile_name, values_of
 from warner.inference.normal import Sampled
-from warner.inference.presence import evidence
+from warner.inference.presence import best_tests
 from warner.reports.tallies import Pool, Tally
 from warner.simulate import uniform, zipf
 from warner.text import points, rounded_up
@@ -451,7 +451,7 @@ class Precision(PlannedSample):
         if self.cases.exact[case]:
             trials = float(self.cases.expected(n).n[case])
             return smallest_share(trials, float(self.cases.base[case]), float(self.cases.gain[case]), alpha, power)
-        (test,) = evidence(self.design, [int(self.cases.places[case])], n, alpha, power)
+        (test,) = best_tests(self.design, [int(self.cases.places[case])], n, alpha, power)
         if test is not None:
             return test.smallest(alpha, power)
         absent = self._linear_errors(n, self.cases.absent)[case]

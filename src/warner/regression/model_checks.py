@@ -46,7 +46,7 @@ class CovariateCells(NamedTuple):
     first: Integers
 
 
-def cells_of(fit: Regression) -> CovariateCells:
+def covariate_cells(fit: Regression) -> CovariateCells:
     rows = fit.model_data.observations
     _, first, index = np.unique(rows.x, axis=0, return_index=True, return_inverse=True)
     index = index.ravel().astype(np.int64)
@@ -198,7 +198,7 @@ class ModelCheck(TableResult):
 
 
 def check_model(fit: Regression) -> ModelCheck:
-    cells = cells_of(fit)
+    cells = covariate_cells(fit)
     small = tuple(
         _covariates(fit, cells, cell) for cell in np.flatnonzero(cells.people < PEOPLE_IN_SMALL_CELL).tolist()
     )

@@ -504,7 +504,9 @@ def _meant(shown: str, form: Form) -> str:
     if not isinstance(value, str):
         return f"{shown} (a number, and the label {str(value)!r} is a text)" if str(value) in labels else shown
     label = _labels_by_normal_form(tuple(map(str, labels))).get(_without_differences(value, tuple(DIFFERENCES)))
-    return shown if label is None else f"{shown} (which differs from {label!r} only in {difference(value, label)})"
+    if label is None:
+        return shown
+    return f"{shown} (which differs from {label!r} only in {spelling_difference(value, label)})"
 
 
 def _names_file(value: str) -> bool:
@@ -537,10 +539,10 @@ def _without_differences(text: str, names: tuple[str, ...]) -> str:
     return text
 
 
-def difference(value: str, label: str) -> str:
+def spelling_difference(value: str, label: str) -> str:
     """Name the differences of two texts: case, spaces or Unicode form.
 
-    >>> difference("Yes ", "yes")
+    >>> spelling_difference("Yes ", "yes")
     'spaces and case'
     """
     for size in range(1, len(DIFFERENCES) + 1):

@@ -60,7 +60,7 @@ def read_labelled(heads: Sequence[Head], database: Any, reading: Reading, *, sec
             yield from ((file, piece) for file, rows in small.items() for piece in rows or ())
             inside = {name: types[name] for name in names if name in types} or dict([*types.items()][:1])
             if large := [file for file, rows in small.items() if rows is None]:
-                yield from readstat.pieces(kind, large, inside, LABELLED_VALUES_AT_ONCE, reading.encoding)
+                yield from readstat.pieces_of_file(kind, large, inside, LABELLED_VALUES_AT_ONCE, reading.encoding)
 
         return scanned(database, schema, batches)
 

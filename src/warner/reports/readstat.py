@@ -84,7 +84,7 @@ def described(
     return result
 
 
-def pieces(
+def pieces_of_file(
     kind: str, files: Sequence[str], types: Mapping[str, str], cells: int, encoding: str | None = None
 ) -> Generator[tuple[str, Any], None, None]:
     rows = max(cells // len(types), 1)
