@@ -37,7 +37,6 @@ PENDING = {
     "evidence/speed",
     "explanation/limitations",
     "how-to/privacy-notice",
-    "how-to/repeated-questions",
     "reference/formats/results",
     "reference/formats/surveys",
     "theory/estimators",
