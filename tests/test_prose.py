@@ -45,7 +45,6 @@ PENDING = {
     "theory/regression",
     "tutorials/coming-from-r",
     "tutorials/telemetry",
-    "tutorials/web-survey",
 }
 CEILING = 70_000  # words of all pages without code; the goal is 45,000
 LONGEST = 40  # words of a sentence

@@ -49,7 +49,7 @@ def test_from_a_new_survey_to_its_report(tmp_path: Path) -> None:
 
 
 def test_the_commands_of_the_page_lead_from_a_new_survey_to_its_report(tmp_path: Path) -> None:
-    """Run the commands as the page "Collect in a browser" has them, and compare what they print."""
+    """Run the commands as the page "Run a web survey" has them, and compare what they print."""
     try:
         local_address()
     except ValueError as error:
