@@ -37,7 +37,6 @@ PENDING = {
     "evidence/speed",
     "explanation/limitations",
     "how-to/privacy-notice",
-    "reference/formats/results",
     "reference/formats/surveys",
     "theory/estimators",
     "theory/groups-and-samples",
