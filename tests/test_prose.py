@@ -36,7 +36,6 @@ PENDING = {
     "evidence/reproduction",
     "evidence/speed",
     "explanation/limitations",
-    "how-to/privacy-notice",
     "reference/formats/surveys",
     "theory/estimators",
     "theory/groups-and-samples",

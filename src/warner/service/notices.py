@@ -48,8 +48,8 @@ def privacy_notice(survey: Survey, *, form: str = "html") -> str:
     if language not in texts:
         known = ", ".join(name for name in texts if "-" not in name)
         raise ValueError(
-            f"language must be one of {known} for a notice, but the survey has {survey.language!r}; translate "
-            "docs/how-to/privacy-notice.md, or write the notice from a copy of the survey in one of these languages"
+            f"language must be one of {known} for a notice, but the survey has {survey.language!r}; write the notice "
+            "of a copy of the survey in one of these languages, and translate it"
         )
     words = texts.get(f"{language}-informal", texts[language]) if survey.address == "informal" else texts[language]
     sections = [(heading, list(_paragraphs(survey, entries))) for heading, entries in words["sections"]]
