@@ -36,7 +36,6 @@ PENDING = {
     "evidence/reproduction",
     "evidence/speed",
     "explanation/limitations",
-    "reference/formats/surveys",
     "theory/estimators",
     "theory/groups-and-samples",
     "theory/model",
