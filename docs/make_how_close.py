@@ -1,4 +1,4 @@
-"""Write the measured tables and figures of `how-close.md` and `which-estimator.md` from a folder of results.
+"""Write the measured tables and figures of `how-close.md` and `choosing-an-estimator.md` from a folder of results.
 
     python -m experiments estimators --data DATA -o results-estimators
     python docs/make_how_close.py results-estimators
@@ -28,8 +28,9 @@ FIGURES = {
     "along-the-settings.png": "how_close_along.png",
 }
 SETTING = ("mechanism", "population", "k", "n", "epsilon")
+HEADINGS = {"the paper's grid (Zipf)": "Zipf", "shapes that shrink was built with": "shapes of `shrink`"}
 JUDGED = "RR, other shapes"  # shapes that no estimator here was built with
-FAILURES = 5  # settings listed for each estimator
+FAILURES = 1  # settings listed for each estimator
 LOOKED_AT = (
     "shrink",
     "predicted",
@@ -60,7 +61,8 @@ class Results:
         return {
             "settings": self.in_words(),
             "judged": self.judged(),
-            "sections": self.sections(),
+            "rr": self.section("RR"),
+            "oue": self.section("OUE"),
             "failures": self.failures(),
             "short": self.short(),
         }
@@ -92,21 +94,24 @@ class Results:
                 _ratio(one["worst"]),
                 f"{one['above']} of {one['settings']}",
                 _ratio(variation[name]["mean"]),
-                _ratio(variation[name]["worst"]),
             ]
             for name, one in self.of(JUDGED).items()
         ]
-        heads = ("estimator", "squared error, mean", "worst", "above 1.15", "total variation, mean", "worst")
+        heads = ("estimator", "squared error", "worst", "above 1.15", "total variation")
         return markdown(rows, heads)
 
-    def sections(self) -> str:
-        """Make the table of means, a column for each kind of population and mechanism; in brackets the worst."""
-        titles = [title for title in self.summary if not title.endswith("everything")]
+    def section(self, mechanism: str) -> str:
+        """Make the table of means of a mechanism, of valid estimators; in parentheses the worst."""
+        start = f"{mechanism}, "
+        titles = [title for title in self.summary if title.startswith(start) and not title.endswith("everything")]
+        found = [self.of(title) for title in titles]
         rows = [
-            [_called(name), *(_in_short(self.of(title).get(name)) for title in titles)]
+            [f"`{name}`", *(_in_short(one.get(name)) for one in found)]
             for name in self.of("RR, everything")
+            if is_valid(name) and any(name in one for one in found)
         ]
-        return markdown(rows, ["estimator", *titles])
+        kinds = [title.removeprefix(start) for title in titles]
+        return markdown(rows, ["estimator", *(HEADINGS.get(kind, kind) for kind in kinds)])
 
     def failures(self) -> str:
         """List the settings in which some estimators did worst, with the best in hindsight there."""
@@ -117,10 +122,10 @@ class Results:
                 where = (
                     f"{line['population']}, *K* = {int(line['k']):,}, *N* = {int(line['n']):,}, ε = {line['epsilon']}"
                 )
-                design = {"randomized response": "RR"}.get(line["mechanism"], "OUE")
+                where += "" if line["mechanism"] == "randomized response" else ", OUE"
                 told = written(Ratio(float(line["squared_error"]), float(line["squared_error_se"])))
-                rows.append([f"`{name}`", where, design, told, f"`{self.best(line)}`"])
-        return markdown(rows, ("estimator", "population and setting", "design", "squared error", "best in hindsight"))
+                rows.append([f"`{name}`", where, told, f"`{self.best(line)}`"])
+        return markdown(rows, ("estimator", "population and setting", "squared error", "best in hindsight"))
 
     def best(self, line: dict[str, str]) -> str:
         """Name the best of the references in the setting of a line."""
@@ -142,7 +147,7 @@ def _listed(numbers: list[int]) -> str:
 
 
 def _called(name: str) -> str:
-    return f"`{name}`" if is_valid(name) else f"`{name}` (not a distribution)"
+    return f"`{name}`" if is_valid(name) else f"`{name}` †"
 
 
 def _ratio(told: dict[str, float]) -> str:
@@ -150,7 +155,7 @@ def _ratio(told: dict[str, float]) -> str:
 
 
 def _in_short(one: dict[str, Any] | None) -> str:
-    """Write a mean, and in brackets the worst."""
+    """Write a mean, and in parentheses the worst."""
     if one is None:
         return "needs the reports"
     mean, worst = (written(Ratio(**one[name])).partition(" ")[0] for name in ("mean", "worst"))
