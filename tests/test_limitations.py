@@ -1,6 +1,6 @@
-"""Claims on the page "Limitations": each claim that a call can show is shown here.
+"""Limitations on the pages of "Explanation": each claim that a call can show is shown here.
 
-If one of these fails because something got better, the page has to be mended with it.
+If a test fails because a limitation is gone, correct the page as well.
 """
 
 from __future__ import annotations

@@ -34,7 +34,6 @@ PAGES = {
 PENDING = {
     "evidence/reproduction",
     "evidence/speed",
-    "explanation/limitations",
     "theory/estimators",
     "theory/groups-and-samples",
     "theory/model",
