@@ -36,7 +36,6 @@ PENDING = {
     "evidence/speed",
     "theory/estimators",
     "theory/groups-and-samples",
-    "theory/model",
     "theory/regression",
     "tutorials/coming-from-r",
     "tutorials/telemetry",
