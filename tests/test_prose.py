@@ -33,7 +33,6 @@ PAGES = {
 # Pages that are still to be rewritten. A page that complies must leave the list.
 PENDING = {
     "evidence/reproduction",
-    "evidence/speed",
     "theory/estimators",
     "theory/groups-and-samples",
     "theory/regression",
