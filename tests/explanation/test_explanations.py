@@ -412,7 +412,7 @@ FEW = {name: values[:3] for name, values in DATA.items()}
         ({"formula": "score ~ q0", "family": "logit"}, "must be 0 or 1"),
         ({"formula": "w0 ~ q0"}, "must differ between people"),
         ({"formula": "score ~ q0 + age + I(2 * age)"}, "follow"),
-        ({"family": "probit"}, "family must be one of 'linear', 'logit', but got 'probit'"),
+        ({"family": "probit"}, "family must be one of linear, logit, but got 'probit'"),
         ({"method": "em"}, "method must be one of"),
         ({"shares": "x"}, "shares must be one of"),
         ({"weights": "negative"}, "finite numbers of at least 0, but 1 is negative, missing or infinite"),
