@@ -94,8 +94,8 @@ def tables(measured: dict[tuple[str, Setting], dict[str, float]]) -> Iterator[st
     names = list(dict.fromkeys(name for name, _ in measured))
     for exponent in EXPONENTS:
         yield f"**{SHAPES[exponent]}**\n"
-        yield f"| mechanism | estimator | {' | '.join(f'ε = {epsilon:g}' for epsilon in EPSILONS)} |"
-        yield f"| --- | --- |{' ---: |' * len(EPSILONS)}"
+        yield f"| mechanism and estimator | {' | '.join(f'ε = {epsilon:g}' for epsilon in EPSILONS)} |"
+        yield f"| --- |{' ---: |' * len(EPSILONS)}"
         for name in DETAILED:
             means = [
                 {method: geometric([row[method] for row in rows]) for method in METHODS[1:]}
@@ -106,7 +106,7 @@ def tables(measured: dict[tuple[str, Setting], dict[str, float]]) -> Iterator[st
                     f"**{shown(each[method])}**" if each[method] == min(each.values()) else shown(each[method])
                     for each in means
                 ]
-                yield f"| {name} | `{method}` | {' | '.join(cells)} |"
+                yield f"| {name}, `{method}` | {' | '.join(cells)} |"
         yield ""
     yield f"| mechanism | `inv` / formula | `mle` / `inv_p` | `inv_n` / `inv_p` | relative to {BEST} |"
     yield "| --- | --- | --- | --- | --- |"

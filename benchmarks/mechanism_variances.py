@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "choosing-a-mechanism.md"
 ANSWERS, EPSILONS = (11, 201), (0.5, 1.0, 2.0, 4.0)
-SHOWN = ("cutoff response", "square wave", "randomized response", "subset selection")
+SHOWN = {
+    "mean": ("cutoff response", "square wave", "subset selection"),
+    "distribution": ("square wave", "randomized response", "subset selection"),
+}
 TITLES = {
     "mean": "**Mean**: the largest added variance, as a fraction of the squared range",
     "distribution": "**Distribution function**: the mean added variance over the numbers, all equally common",
@@ -28,15 +31,15 @@ def tables() -> Iterator[str]:
     """Write a table for each quantity: a row for each number of answers and epsilon, the least variance in bold."""
     for quantity, title in TITLES.items():
         yield f"\n{title}\n"
-        yield f"| answers | ε | {' | '.join(SHOWN)} |"
-        yield f"| ---: | ---: | {' | '.join('---:' for _ in SHOWN)} |"
+        yield f"| answers | ε | {' | '.join(SHOWN[quantity])} |"
+        yield f"| ---: | ---: | {' | '.join('---:' for _ in SHOWN[quantity])} |"
         for k in ANSWERS:
             for epsilon in EPSILONS:
                 compared = mechanisms(k, epsilon=epsilon, quantity=quantity)
-                variances = {candidate.name: candidate.variance for candidate in compared.candidates}
-                least = min(variances[name] for name in SHOWN)
-                cells = [f"{v:,.0f}" if v >= 1000 else f"{v:.3g}" for v in (variances[name] for name in SHOWN)]
-                near = [variances[name] <= least * (1 + 1e-9) for name in SHOWN]
+                every = {candidate.name: candidate.variance for candidate in compared.candidates}
+                variances = [every[name] for name in SHOWN[quantity]]
+                cells = [f"{v:,.0f}" if v >= 1000 else f"{v:.3g}" for v in variances]
+                near = [v <= min(variances) * (1 + 1e-9) for v in variances]
                 row = [f"**{cell}**" if best else cell for cell, best in zip(cells, near, strict=True)]
                 yield f"| {k} | {epsilon:g} | {' | '.join(row)} |"
 
