@@ -108,12 +108,11 @@ def tables(measured: dict[tuple[str, Setting], dict[str, float]]) -> Iterator[st
                 ]
                 yield f"| {name}, `{method}` | {' | '.join(cells)} |"
         yield ""
-    yield f"| mechanism | `inv` / formula | `mle` / `inv_p` | `inv_n` / `inv_p` | relative to {BEST} |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield f"| mechanism | `mle` / `inv_p` | `inv_n` / `inv_p` | relative to {BEST} |"
+    yield "| --- | --- | --- | --- |"
     for name in names:
         rows = [ratios for (own, _), ratios in measured.items() if own == name]
         ratios = [
-            [row["inv"] for row in rows],
             [row["mle"] / row["inv_p"] for row in rows],
             [row["inv_n"] / row["inv_p"] for row in rows],
             [

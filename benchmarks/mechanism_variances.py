@@ -31,7 +31,7 @@ def tables() -> Iterator[str]:
     """Write a table for each quantity: a row for each number of answers and epsilon, the least variance in bold."""
     for quantity, title in TITLES.items():
         yield f"\n{title}\n"
-        yield f"| answers | ε | {' | '.join(SHOWN[quantity])} |"
+        yield f"| *K* | ε | {' | '.join(SHOWN[quantity])} |"
         yield f"| ---: | ---: | {' | '.join('---:' for _ in SHOWN[quantity])} |"
         for k in ANSWERS:
             for epsilon in EPSILONS:
