@@ -90,7 +90,7 @@ def _named(surveys: int) -> tuple[tuple[int], ...]:
 
 def table(surveys: int) -> str:
     """Make the table: ranges over the quantiles of means over the shapes, and the least of all shapes."""
-    lines = [["answers", "epsilon", "coverage", "length", "least coverage"], ["---:", "---:", "---", "---", "---"]]
+    lines = [["answers", "ε", "coverage", "length", "lowest"], ["---:", "---:", "---", "---", "---"]]
     everything = []
     for k, epsilon in SETTINGS:
         by_shape = {name: measured(k, epsilon, index, surveys) for index, name in enumerate(SHAPES)}
@@ -111,7 +111,7 @@ def table(surveys: int) -> str:
     error = np.ceil(50 / np.sqrt(surveys)) / 100
     mean = np.mean(everything)
     summary = f"Overall coverage is {mean:.2f} ({count:,} intervals, {surveys} surveys of each shape;\n{seeds})."
-    summary += f" The standard error of a least coverage is at most {error:.2f}."
+    summary += f" The standard error of the lowest coverage is at most {error:.2f}."
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + f"\n\n{summary}"
 
 
