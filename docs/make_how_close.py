@@ -18,7 +18,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from experiments.estimators.ratios import REFERENCES, Ratio, is_valid, markdown, written
+from experiments.estimators.ratios import Ratio, is_valid, markdown, written
 
 DOCS = Path(__file__).parent
 PAGES = ("evidence/how-close.md", "explanation/choosing-an-estimator.md")
@@ -30,15 +30,6 @@ FIGURES = {
 SETTING = ("mechanism", "population", "k", "n", "epsilon")
 HEADINGS = {"the paper's grid (Zipf)": "Zipf", "shapes that shrink was built with": "shapes of `shrink`"}
 JUDGED = "RR, other shapes"  # shapes that no estimator here was built with
-FAILURES = 1  # settings listed for each estimator
-LOOKED_AT = (
-    "shrink",
-    "predicted",
-    "power_ns",
-    "mle_pooled",
-    "inv_p",
-    "mle",
-)  # whose failures are listed, if they took part
 
 
 class Results:
@@ -63,7 +54,6 @@ class Results:
             "judged": self.judged(),
             "rr": self.section("RR"),
             "oue": self.section("OUE"),
-            "failures": self.failures(),
             "short": self.short(),
         }
 
@@ -112,26 +102,6 @@ class Results:
         ]
         kinds = [title.removeprefix(start) for title in titles]
         return markdown(rows, ["estimator", *(HEADINGS.get(kind, kind) for kind in kinds)])
-
-    def failures(self) -> str:
-        """List the settings in which some estimators did worst, with the best in hindsight there."""
-        rows = []
-        for name in LOOKED_AT:
-            own = [line for line in self.lines if line["estimator"] == name]
-            for line in sorted(own, key=lambda line: -float(line["squared_error"]))[:FAILURES]:
-                where = (
-                    f"{line['population']}, *K* = {int(line['k']):,}, *N* = {int(line['n']):,}, ε = {line['epsilon']}"
-                )
-                where += "" if line["mechanism"] == "randomized response" else ", OUE"
-                told = written(Ratio(float(line["squared_error"]), float(line["squared_error_se"])))
-                rows.append([f"`{name}`", where, told, f"`{self.best(line)}`"])
-        return markdown(rows, ("estimator", "population and setting", "squared error", "best in hindsight"))
-
-    def best(self, line: dict[str, str]) -> str:
-        """Name the best of the references in the setting of a line."""
-        same = [other for other in self.lines if all(other[name] == line[name] for name in SETTING)]
-        rivals = [other for other in same if other["estimator"] in REFERENCES]
-        return min(rivals, key=lambda other: float(other["squared_error"]))["estimator"]
 
     def short(self) -> str:
         """Make the short table of distributions, for the page that advises."""
