@@ -87,7 +87,7 @@ class Results:
             ]
             for name, one in self.of(JUDGED).items()
         ]
-        heads = ("estimator", "squared error", "worst", "above 1.15", "total variation")
+        heads = ("estimator", "squared error", "worst", "above 1.15", "TV")
         return markdown(rows, heads)
 
     def section(self, mechanism: str) -> str:
