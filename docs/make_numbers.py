@@ -1,4 +1,4 @@
-"""Draw the picture of `numbers.md`: made-up incomes, and what two estimators make of 20,000 randomized reports of them.
+"""Draw the picture of `numeric-answers.md`: made-up incomes, and what two estimators make of 20,000 randomized reports of them.
 
     python docs/make_numbers.py
 
