@@ -1,4 +1,4 @@
-"""Draw the picture of `numeric-answers.md`: made-up incomes, and what two estimators make of 20,000 randomized reports of them.
+"""Draw the figure of `numeric-answers.md`: made-up incomes, and two estimates from 20,000 randomized reports.
 
     python docs/make_numbers.py
 
