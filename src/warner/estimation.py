@@ -693,10 +693,10 @@ class Estimate(TableResult):
         matplotlib Axes
             The axes that were drawn on; its figure is ``.figure``.
         """
-        from warner.output.estimate_plots import plot
+        from warner.output.estimate_plots import estimate_picture
 
         confidence = Confidence(level, target, simultaneous, anytime)
-        return plot(self, confidence, rows=rows, cumulative=cumulative, title=title, ax=ax)
+        return estimate_picture(self, confidence, rows=rows, cumulative=cumulative, title=title).plot(ax)
 
     def save_plot(
         self,
@@ -719,10 +719,10 @@ class Estimate(TableResult):
         level, target, simultaneous, anytime, rows, cumulative, title
             As for `plot`.
         """
-        from warner.output.estimate_plots import save_plot
+        from warner.output.estimate_plots import estimate_picture
 
         confidence = Confidence(level, target, simultaneous, anytime)
-        save_plot(self, path, confidence, rows=rows, cumulative=cumulative, title=title)
+        estimate_picture(self, confidence, rows=rows, cumulative=cumulative, title=title).save(path)
 
     def save_page(
         self,

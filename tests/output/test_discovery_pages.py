@@ -1,7 +1,4 @@
-"""Discoveries as pictures and pages: found values with intervals, what would have been found, candidates as no result.
-
-It tests output/discovery_plots.py and output/page_tables.py as well.
-"""
+"""Discoveries as pictures and pages: found values with intervals, what would be found, candidates as no result."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from numpy.testing import assert_allclose
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, pool
 from warner.inference.intervals import Confidence
 from warner.output.canvas import PALETTE
-from warner.output.estimate_plots import svg
+from warner.output.estimate_plots import estimate_picture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,8 +79,7 @@ def axes() -> Axes:
 
 
 def element(result: Estimate) -> str:
-    confidence = Confidence()
-    return svg(result, confidence)
+    return estimate_picture(result, Confidence()).svg()
 
 
 def legend_texts(ax: Axes) -> list[str]:

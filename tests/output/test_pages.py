@@ -66,7 +66,7 @@ def page(result: Estimate, folder: Path, **options: Any) -> Page:
 
 @pytest.fixture
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warner.output.pages.svg", lambda *_, **__: "<svg></svg>")
+    monkeypatch.setattr("warner.output.canvas.Picture.svg", lambda *_: "<svg></svg>")
 
 
 words_only = pytest.mark.usefixtures("_without_pictures")  # a page takes ten times as long to draw as to write

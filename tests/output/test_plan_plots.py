@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 from warner import RandomizedResponse, SubsetSelection, plan
-from warner.output.plan_plots import plot_plan, save_plan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +28,7 @@ def facts(ax: Axes) -> str:
 
 def test_a_plan_is_a_point_on_its_line_and_its_goal_a_dashed_line(tmp_path: Path) -> None:
     made = plan(6, epsilon=1.9, half_width=0.05)
-    ax = plot_plan(made, title="Ours: $5 per head", ax=axes())
+    ax = made.plot(title="Ours: $5 per head", ax=axes())
     assert ax.get_title("left") == "Ours: $5 per head"
     assert ax.get_ylabel() == "interval half-width (percentage points)"
     *lines, goal, point = ax.lines
@@ -44,26 +43,26 @@ def test_a_plan_is_a_point_on_its_line_and_its_goal_a_dashed_line(tmp_path: Path
     assert "6 answers · 95 % interval (population) · true share" in facts(ax)
     assert "black dashed line: the goal" in facts(ax)
     for ending in ("png", "svg", "pdf"):
-        save_plan(made, tmp_path / f"plan.{ending}")
+        made.save_plot(tmp_path / f"plan.{ending}")
     with pytest.raises(ValueError, match=r"must end in \.png, \.svg, \.pdf, but got '.*plan\.gif'"):
-        save_plan(made, tmp_path / "plan.gif")
+        made.save_plot(tmp_path / "plan.gif")
 
 
 @pytest.mark.parametrize("design", [RandomizedResponse(6, odds=(1, 0)), SubsetSelection(20, epsilon=1)])
 def test_plans_of_any_design_are_drawn(design: RandomizedResponse | SubsetSelection) -> None:
-    ax = plot_plan(plan(design, people=1000), ax=axes())
+    ax = plan(design, people=1000).plot(ax=axes())
     assert "dashed" not in facts(ax)
     assert f"ε = {design.shown_epsilon()}" in facts(ax)
 
 
 def test_half_widths_beyond_the_whole_range_are_not_drawn() -> None:
     made = plan(6, epsilon=1, people=40)
-    *lines, _ = plot_plan(made, ax=axes()).lines
+    *lines, _ = made.plot(ax=axes()).lines
     assert 100 * made.table([0.25], [2])["half_width"][0] > 100
     assert 50 < max(np.nanmax(np.asarray(line.get_ydata())) for line in lines) <= 100
 
 
 def test_a_plan_for_an_error_says_so() -> None:
-    ax = plot_plan(plan(6, people=500, error=0.05), ax=axes())
+    ax = plan(6, people=500, error=0.05).plot(ax=axes())
     assert ax.get_ylabel() == "root-mean-square error (percentage points)"
     assert "6 answers · of the unbiased shares, over all answers" in facts(ax)

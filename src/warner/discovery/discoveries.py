@@ -372,15 +372,15 @@ class Discovery(TableResult):
         ax : matplotlib Axes, optional
             Where to draw; if not given, a new pyplot figure of a fitting size.
         """
-        from warner.output.discovery_plots import plot_discovery
+        from warner.output.discovery_pages import discovery_picture
 
-        return plot_discovery(self, title=title, ax=ax)
+        return discovery_picture(self, title).plot(ax)
 
     def save_plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
         """Plot to a PNG, SVG or PDF file, atomically."""
-        from warner.output.discovery_plots import save_discovery_plot
+        from warner.output.discovery_pages import discovery_picture
 
-        save_discovery_plot(self, path, title=title)
+        discovery_picture(self, title).save(path)
 
     def save_page(self, path: str | os.PathLike[str], *, title: str | None = None, question: str | None = None) -> None:
         """Write one HTML page with the plot, the table, and explanations, atomically.

@@ -597,9 +597,9 @@ class GroupEstimates(TableResult):
         """
         if answer is None and self.numeric:
             return self.mean(level=level, kind=kind).plot(along=self.along, title=title, ax=ax)
-        from warner.output.group_plots import plot_groups
+        from warner.output.group_plots import group_picture
 
-        return plot_groups(self, self.index_of(answer), sort=sort, level=level, kind=kind, title=title, ax=ax)
+        return group_picture(self, self.index_of(answer), sort=sort, level=level, kind=kind, title=title).plot(ax)
 
     def save_plot(self, path: str | os.PathLike[str], answer: Label | None = None, **options: Any) -> None:
         """Draw to a PNG, SVG or PDF file, whole or not at all; options as for `plot`."""
@@ -608,9 +608,9 @@ class GroupEstimates(TableResult):
             options.pop("sort", None)
             self.mean(**known).save_plot(path, along=self.along, **options)
             return
-        from warner.output.group_plots import save_groups
+        from warner.output.group_plots import group_picture
 
-        save_groups(self, path, self.index_of(answer), **options)
+        group_picture(self, self.index_of(answer), **options).save(path)
 
     def save_page(
         self,

@@ -190,15 +190,15 @@ class NumericResult(IntervalResult):
         ax : matplotlib Axes, optional
             Where to draw; if not given, a new pyplot figure of a fitting size.
         """
-        from warner.output.group_plots import plot_numbers
+        from warner.output.group_plots import number_picture
 
-        return plot_numbers(self, along, title=title, ax=ax)
+        return number_picture(self, along, title).plot(ax)
 
     def save_plot(self, path: str | os.PathLike[str], *, along: str | None = None, title: str | None = None) -> None:
         """Draw to a PNG, SVG or PDF file, whole or not at all; options as for `plot`."""
-        from warner.output.group_plots import save_numbers
+        from warner.output.group_plots import number_picture
 
-        save_numbers(self, path, along, title=title)
+        number_picture(self, along, title).save(path)
 
     def value_texts(self) -> list[tuple[str, str]]:
         """Return the value and the interval of each group as texts, for sentences."""

@@ -8,7 +8,5 @@ Its files::
     regression_plots   plots of regressions: coefficients, and shares against a covariate
     canvas             figures and picture files
     pages              one self-contained HTML page of an estimate, or of pooled groups
-    page_tables        tables of such pages, which can be sorted
-    discovery_plots    plots of discoveries: found values, and the smallest share that is found
-    discovery_pages    one page for a discovery
+    discovery_pages    plots and the page of a discovery
 """

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from warner.documents import Document, written_whole
-from warner.text import not_installed, printable
+from warner.text import not_installed, printable, told_apart
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -50,11 +51,36 @@ class Legend(NamedTuple):
     notes: list[str]
 
 
-def new_axes(size: Inches) -> Axes:
-    need_matplotlib()
-    import matplotlib.pyplot as plt
+class Picture(NamedTuple):
+    """Function that draws on axes and returns them, and the size of a new figure."""
 
-    return _with_margins(plt.figure(figsize=size, layout="constrained")).subplots()
+    draw: Callable[[Axes], Axes]
+    size: Inches
+
+    def plot(self, ax: Axes | None) -> Axes:
+        """Draw on the given axes, or in a new pyplot figure."""
+        if ax is None:
+            need_matplotlib()
+            import matplotlib.pyplot as plt
+
+            ax = _with_margins(plt.figure(figsize=self.size, layout="constrained")).subplots()
+        return self.draw(ax)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Draw to a file atomically; its format follows from its suffix."""
+        save_picture(self.draw, self.size, path)
+
+    def svg(self, width: float = FIGURE_INCHES) -> str:
+        """Draw a transparent SVG element for a web page, with text as text and without addresses.
+
+        Its identifiers depend on the width, so that a page can have one picture in two widths.
+        """
+        height = self.size[1] + (0.0 if width == FIGURE_INCHES else MORE_LINES)
+        document = _rendered(self.draw, (width, height), "svg", transparent=True).decode()
+        start, rest = document[document.index("<svg") :].split(">", 1)
+        # HTML implies the namespaces; a page without any address visibly loads nothing.
+        start = re.sub(r' xmlns(:xlink)?="[^"]*"', "", start)
+        return f"{start}>{rest}".strip()
 
 
 def _with_margins(figure: Figure) -> Figure:
@@ -72,21 +98,6 @@ def save_picture(draw: Draw, size: Inches, path: str | os.PathLike[str]) -> None
     picture = _rendered(draw, size, ending)
     with written_whole(path) as part:
         part.write_bytes(picture)
-
-
-def svg_element(draw: Draw, size: Inches) -> str:
-    """Draw a transparent SVG element for a web page, with text as text and without addresses.
-
-    Its identifiers depend on the width, so that a page can have one picture in two widths.
-    """
-    document = _rendered(draw, size, "svg", transparent=True).decode()
-    element = document[document.index("<svg") :]
-    start, rest = element.split(">", 1)
-    # HTML implies the namespaces; a page without any address visibly loads nothing.
-    for name in ("xmlns", "xmlns:xlink"):
-        before, _, after = start.partition(f' {name}="')
-        start = before + after.partition('"')[2] if after else start
-    return f"{start}>{rest}".strip()
 
 
 def _rendered(draw: Draw, size: Inches, ending: str, *, transparent: bool = False) -> bytes:
@@ -155,9 +166,21 @@ def logarithmic(ax: Axes) -> None:
     ax.set_yscale("log")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.grid(color=GRID_COLOR, linewidth=0.6)
+    add_grid(ax)
+
+
+def add_grid(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
+    """Draw a thin grid behind everything, and no frame at the top and on the right."""
+    ax.grid(axis=axis, color=GRID_COLOR, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def name_rows(ax: Axes, names: Sequence[str]) -> None:
+    """Name the rows from the top down, with distinguishable beginnings of long names."""
+    ax.set_yticks(np.arange(len(names)), told_apart(names, fitting(ax, LABEL_WIDTH)), parse_math=False)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
 
 
 def add_legend(ax: Axes, shown: Legend) -> float:

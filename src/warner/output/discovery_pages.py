@@ -1,19 +1,31 @@
-"""HTML report on a discovery: one self-contained page with the plot, the found values, and what the numbers mean."""
+"""Plots and HTML reports of discoveries: the values that were found, their intervals, and the smallest share found.
+
+A plot has a row for each value, the largest share first, with its interval given that it was found, and a vertical line
+at the smallest share that would have been found. Below them stand, hollow and grey, the best of the values that were
+not found: they are no result. Groups are coloured points, in the rows of the values that any of them has. A page has
+the plot, the table, and what the numbers mean.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from warner.discovery.discoveries import Discovery, shown_value
-from warner.documents import written_whole
-from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
-from warner.output.discovery_plots import discovery_svg
-from warner.output.page_tables import sortable_table
-from warner.output.pages import TABLE_ROWS, design_section, left_out_section, whole_page
+from warner.output import canvas
+from warner.output.pages import (
+    TABLE_ROWS,
+    bullets,
+    definitions,
+    design_section,
+    figure,
+    left_out_section,
+    sortable_table,
+    write_page,
+)
 from warner.text import (
     TIGHT,
     counted,
@@ -25,11 +37,161 @@ from warner.text import (
     printable,
     reports_counted,
     sentence,
+    shortened,
+    told_apart,
 )
 from warner.typesetting import p_value_cells
 
 if TYPE_CHECKING:
     import os
+
+    from matplotlib.axes import Axes
+
+    from warner.arrays import Array
+    from warner.discovery.discoveries import GroupFindings
+
+VALUES_DRAWN = 40  # rows of values that were found
+CANDIDATES_DRAWN = 5  # rows of values that were not
+GIVEN = "intervals hold given that the value was found"
+Value = tuple[str | int, bool]  # a value, and True for all values that could not be encoded
+
+
+class _Rows(NamedTuple):
+    """The values that are drawn, the groups that have them, and how many more values there are."""
+
+    values: list[Value]
+    groups: list[int]
+    more: int
+
+
+def discovery_picture(discovery: Discovery, title: str | None = None) -> canvas.Picture:
+    """Picture of what was found; see `Discovery.plot`."""
+    rows = _rows(discovery)
+    candidates = 0 if discovery.tally.by else len(discovery.findings[0].candidates[:CANDIDATES_DRAWN])
+    height = 0.27 if len(rows.groups) == 1 else 0.16 + 0.13 * len(rows.groups)
+    size = canvas.FIGURE_INCHES, 2.2 + height * max(1, len(rows.values)) + 0.27 * candidates
+    return canvas.Picture(lambda ax: _drawn(ax, discovery, rows, title), size)
+
+
+def _rows(discovery: Discovery) -> _Rows:
+    """Choose the groups with the most reports, and the values with the largest shares in any of them."""
+    n = np.atleast_1d(discovery.tally.n)
+    groups = np.sort(np.argsort(-n, kind="stable")[: len(canvas.PALETTE)]).tolist()
+    shares: dict[Value, float] = {}
+    for group in groups:
+        part = discovery.findings[group]
+        for value, share in zip(_values(part), part.share.tolist(), strict=True):
+            shares[value] = max(share, shares.get(value, 0.0))
+    ordered = sorted(shares, key=lambda value: -shares[value])
+    most = min(VALUES_DRAWN, max(1, canvas.POINT_ROWS_DRAWN // len(groups)))
+    return _Rows(ordered[:most], groups, max(0, len(ordered) - most))
+
+
+def _values(part: GroupFindings) -> list[Value]:
+    return list(zip(part.values, part.other.tolist(), strict=True))
+
+
+def _drawn(ax: Axes, discovery: Discovery, rows: _Rows, title: str | None) -> Axes:
+    tally = discovery.tally
+    legend = _draw_groups(ax, discovery, rows) if tally.by else _draw_values(ax, discovery, rows)
+    canvas.add_grid(ax, "x")
+    ax.set_xlabel("true share of the value (%)")
+    facts = [reports_counted(tally.n, weighted=False), f"ε = {tally.shown_epsilon()}"]
+    facts += [f"by {shortened(printable(', '.join(tally.by)), canvas.LABEL_WIDTH)}"] * bool(tally.by)
+    facts.append(discovery.promise())
+    notes = [f"the {len(rows.values)} most common of {len(rows.values) + rows.more:,} found values"] * bool(rows.more)
+    above = canvas.add_legend(ax, legend)
+    canvas.add_heading(ax, [*facts, *notes, *legend.notes], discovery.title() if title is None else title, above)
+    return ax
+
+
+def _draw_values(ax: Axes, discovery: Discovery, rows: _Rows) -> canvas.Legend:
+    (part,), number = discovery.findings, len(rows.values)
+    names, handles, labels = [shown_value(*value) for value in rows.values], list[Any](), list[str]()
+    if number:
+        points, ends = _with_intervals(ax, part, rows.values, np.arange(number, dtype=np.float64), 0)
+        handles, labels = [*points, ends], ["found", f"{level_text(discovery.level)} interval"]
+    candidates = part.candidates[:CANDIDATES_DRAWN]
+    below = max(1, number) + np.arange(len(candidates))
+    if candidates:
+        shares = [100 * one.share for one in candidates]
+        hollow: Any = {"color": canvas.REPORTED_POINT, "markerfacecolor": "none", "markersize": 5}
+        handles += ax.plot(shares, below, "o", **hollow)
+        labels.append("not found: no result")
+        names += ([] if number else [""]) + [shown_value(one.value, one.other) for one in candidates]
+        ax.axhspan(below[0] - 0.5, below[-1] + 0.5, color=canvas.STRIPE, linewidth=0, zorder=0)
+    if not number:
+        ax.annotate("none rises above the noise", (0.02, 0), xycoords=("axes fraction", "data"), va="center")
+        names = names or [""]
+    lines = {"found": part.smallest_share, "expected values": part.smallest_expected}
+    for style, (label, share) in zip(canvas.LINE_STYLES[1:3], lines.items(), strict=True):
+        if share is not None and share <= 1:
+            handles.append(ax.axvline(100 * share, color=canvas.PALETTE[1], linewidth=1.1, linestyle=style, zorder=1))
+            labels.append(f"{label} from {percent(share)} on")
+    some = part.smallest_share <= 1
+    notes = [GIVEN, _dashed(discovery) if some else "not even a share of 100 % would be found"]
+    _limit(ax, discovery, handles, labels)
+    _name_rows(ax, names)
+    return canvas.Legend(handles, labels, notes)
+
+
+def _draw_groups(ax: Axes, discovery: Discovery, rows: _Rows) -> canvas.Legend:
+    tally = discovery.tally
+    names = told_apart([printable(tally.group_names()[group]) for group in rows.groups], canvas.GROUP_WIDTH)
+    handles, labels = list[Any](), list[str]()
+    for striped in range(0, len(rows.values), 2):
+        ax.axhspan(striped - 0.5, striped + 0.5, color=canvas.STRIPE, linewidth=0, zorder=0)
+    for place, group in enumerate(rows.groups):
+        part = discovery.findings[group]
+        offset = (place - (len(rows.groups) - 1) / 2) * 0.8 / len(rows.groups)
+        points, _ = _with_intervals(
+            ax, part, rows.values, np.arange(len(rows.values), dtype=np.float64) + offset, place
+        )
+        handles += points
+        least = part.smallest_share
+        labels.append(f"{names[place]}, from {percent(least)} on" if least <= 1 else f"{names[place]}, too small")
+        if least <= 1:
+            ax.axvline(100 * least, color=canvas.PALETTE[place], linewidth=0.9, linestyle="--", zorder=1)
+    if not rows.values:
+        ax.annotate("none rises above the noise", (0.02, 0), xycoords=("axes fraction", "data"), va="center")
+    notes = [f"lines: {level_text(discovery.level)} intervals", GIVEN, "no mark: not found in that group"]
+    notes.append(_dashed(discovery))
+    if len(rows.groups) < len(tally.groups):
+        notes.append(f"the {len(rows.groups)} of {counted(len(tally.groups), 'group', 'groups')} with the most reports")
+    _limit(ax, discovery, handles, labels)
+    _name_rows(ax, [shown_value(*value) for value in rows.values] or [""])
+    return canvas.Legend(handles, labels, notes)
+
+
+def _with_intervals(ax: Axes, part: GroupFindings, values: list[Value], rows: Array, color: int) -> tuple[Any, Any]:
+    """Draw shares with their intervals in the rows of their values; a value that was not found has none."""
+    place = {value: number for number, value in enumerate(_values(part))}
+    chosen = [place.get(value, -1) for value in values]
+    there = np.array([number >= 0 for number in chosen], dtype=bool)
+    share, low, high = (100 * column[[n for n in chosen if n >= 0]] for column in (part.share, part.low, part.high))
+    ends = canvas.whiskers(ax, low, high, rows[there], canvas.PALETTE[color])
+    points = ax.plot(share, rows[there], canvas.MARKERS[color], color=canvas.PALETTE[color], markersize=5.5, zorder=3)
+    return points, ends
+
+
+def _dashed(discovery: Discovery) -> str:
+    return f"dashed: shares found with a probability of {level_text(discovery.power)}"
+
+
+def _limit(ax: Axes, discovery: Discovery, handles: list[Any], labels: list[str]) -> None:
+    """Mark the share that values must exceed."""
+    if discovery.above:
+        handles.append(ax.axvline(100 * discovery.above, color=canvas.PALETTE[-1], linewidth=1.0, zorder=1))
+        labels.append(f"asked for: above {percent(discovery.above)}")
+
+
+def _name_rows(ax: Axes, names: list[str]) -> None:
+    canvas.name_rows(ax, names)
+    _, right = ax.get_xlim()
+    ax.set_xlim(min(0.0, ax.get_xlim()[0]), right)
+
+
+# Pages
 
 
 HEADLINED_VALUES = 5  # named in the headline
@@ -49,35 +211,23 @@ def save_discovery_page(
     discovery: Discovery, path: str | os.PathLike[str], *, title: str | None, question: str | None
 ) -> None:
     """Write the page; see `Discovery.save_page`. It is written whole or not at all."""
-    page = _page(discovery, title, question)
-    with written_whole(path) as part:
-        part.write_text(page, encoding="utf-8", errors="replace")
-
-
-def _page(discovery: Discovery, title: str | None, question: str | None) -> str:
-    tally, name = discovery.tally, title or question or discovery.title()
-    pictures = "".join(
-        f"<div class='{kind}'>{discovery_svg(discovery, title=discovery.title(), width=width)}</div>"
-        for kind, width in (("broad", FIGURE_INCHES), ("narrow", NARROW_INCHES))
-    )
-    asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
+    tally = discovery.tally
     facts = [reports_counted(tally.n, weighted=False, kind="randomized"), tally.design.values.described()]
     facts += [f"{counted(len(tally.groups), 'group', 'groups')} by {', '.join(tally.by)}"] * bool(tally.by)
     facts.append(f"epsilon {tally.shown_epsilon()}")
-    drawn = "Values that were found with their intervals; the numbers are in the table"
-    sections = [
-        f"<h1>{escape(printable(name))}</h1>\n<p class='facts'>{escape(printable(' · '.join(facts)))}</p>\n{asked}",
-        f"<div class='headline'>{_headline(discovery)}</div>",
-        f"<figure role='img' aria-label='{drawn}'>{pictures}</figure>",
-        f"<h2>Table of results</h2>{_table_of_values(discovery)}",
-        f"<h2>How to read the table</h2>{_reading(discovery)}",
-        f"<h2>What would have been found</h2>{_remarks(discovery)}",
-        f"<h2>Values that were not found</h2>{_candidates(discovery)}",
-        f"<h2>How answers were randomized</h2>{design_section(tally)}",
-        f"<h2>Rows left out</h2>{left_out_section(tally)}",
-        f"<h2>How it was computed</h2>{_computed(discovery)}",
-    ]
-    return whole_page(name, sections)
+    picture = figure(discovery_picture(discovery), "Values that were found with their intervals")
+    sections = {
+        "Table of results": _table_of_values(discovery),
+        "How to read the table": _reading(discovery),
+        "What would have been found": _remarks(discovery),
+        "Values that were not found": _candidates(discovery),
+        "How answers were randomized": design_section(tally),
+        "Rows left out": left_out_section(tally),
+        "How it was computed": _computed(discovery),
+    }
+    names = (title and printable(title), question and printable(question), printable(discovery.title()))
+    first = [f"<div class='headline'>{_headline(discovery)}</div>", picture]
+    write_page(path, names, printable(" · ".join(facts)), first, sections)
 
 
 def _headline(discovery: Discovery) -> str:
@@ -149,15 +299,14 @@ def _reading(discovery: Discovery) -> str:
         ),
     }
     items = [f"<strong>{name}</strong> {text}" for name, text in explained.items()] + [SECOND_LOOK, STRANGERS]
-    return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
+    return bullets(items)
 
 
 def _remarks(discovery: Discovery) -> str:
     parts = []
     for group, part in zip(discovery.tally.group_names(), discovery.findings, strict=True):
         head = f"<h3>{escape(printable(group))}</h3>" if discovery.tally.by else ""
-        said = "".join(f"<li>{_unbroken(sentence(remark))}</li>" for remark in discovery.remarks(part))
-        parts.append(f"{head}<ul>{said}</ul>")
+        parts.append(head + bullets(_unbroken(sentence(remark)) for remark in discovery.remarks(part)))
     return "".join(parts)
 
 
@@ -174,7 +323,7 @@ def _computed(discovery: Discovery) -> str:
         "software": f"warner {__version__}",
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
     }
-    return "<dl>" + "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in lines.items()) + "</dl>"
+    return definitions(lines)
 
 
 def _unbroken(text: str) -> str:

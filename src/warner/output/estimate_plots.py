@@ -28,11 +28,10 @@ from warner.inference.answer_tables import reports_in_words
 from warner.inference.intervals import limits
 from warner.inference.means import values_of
 from warner.output import canvas
-from warner.output.group_plots import draw_numbers, size_of_numbers
+from warner.output.group_plots import number_picture
 from warner.text import counted, printable, quoted, shortened, told_apart
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from warner.estimation import Estimate
     from warner.groups.random_walk import Axis
     from warner.inference.intervals import Confidence
-    from warner.inference.means import NumericResult
     from warner.reports.tallies import Collected
 
     Places = NDArray[np.intp]
@@ -76,7 +74,8 @@ def draw_curve(ax: Axes, estimate: Estimate, shown: Shown, confidence: Confidenc
         labels.append(f"mean {', '.join(mean.value_texts()[0])}")
     ax.set_ylim(min(0.0, 1.05 * float(share.min())), 1.08 * float(max(share.max(), high.max() * (len(notes) == 0))))
     ax.set_ylabel("share of each answer (%)")
-    _finished(ax)
+    canvas.add_grid(ax)
+    ax.set_xlabel("answer")
     return canvas.Legend(handles, labels, notes)
 
 
@@ -87,9 +86,7 @@ def draw_distribution(
     tally, x = estimate.tally, _axis(ax, estimate)
     running = 100 * np.atleast_2d(estimate.shares).cumsum(axis=1)
     places, low, high = _band(estimate, confidence)
-    names = (
-        told_apart([printable(name) for name in tally.group_names()], canvas.GROUP_WIDTH) if tally.by else ["estimated"]
-    )
+    names = told_apart(list(map(printable, tally.group_names())), canvas.GROUP_WIDTH) if tally.by else ["estimated"]
     handles: list[Any] = []
     for place, group in enumerate(groups.tolist()):
         color = canvas.PALETTE[place % len(canvas.PALETTE)]
@@ -111,7 +108,8 @@ def draw_distribution(
         labels.append(f"median {', '.join(median.value_texts()[0])}")
     ax.set_ylim(-2, 102)
     ax.set_ylabel("share of respondents up to each answer (%)")
-    _finished(ax)
+    canvas.add_grid(ax)
+    ax.set_xlabel("answer")
     return canvas.Legend(handles, labels, notes)
 
 
@@ -149,12 +147,6 @@ def _axis(ax: Axes, estimate: Estimate) -> Array:
         ax.set_xticks(named, texts, parse_math=False)
     ax.set_xlim(float(x[0]), float(x[-1]))
     return x
-
-
-def _finished(ax: Axes) -> None:
-    ax.grid(color=canvas.GRID_COLOR, linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.set_xlabel("answer")
 
 
 # Trend plots
@@ -276,8 +268,7 @@ def _finish(ax: Axes, tally: Collected, shown: Shown, axis: Axis, answers: list[
     ax.set_ylim(least - margin, most + margin)
     if least < 0:
         ax.axhline(0, color=canvas.INK, linewidth=0.8)
-    ax.grid(color=canvas.GRID_COLOR, linewidth=0.6)
-    ax.set_axisbelow(True)
+    canvas.add_grid(ax)
     ax.set_ylabel(shown.axis_label, parse_math=False)
     ax.set_xlabel(shortened(printable(tally.by[0]), 2 * canvas.LABEL_WIDTH), parse_math=False)
     if len(axis.order) <= GROUPS_MARKED:
@@ -338,56 +329,25 @@ class Shown(NamedTuple):
         return Shown._make([*cut, *self[5:]])
 
 
-def plot(
+def estimate_picture(
     estimate: Estimate,
     confidence: Confidence,
     *,
     rows: int = ANSWERS_DRAWN,
     cumulative: bool = False,
     title: str | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw the estimated shares with their intervals, beside the shares that were reported; see `Estimate.plot`."""
-    _check_rows(rows)
+) -> canvas.Picture:
+    """Picture of the estimated shares with their intervals, beside the reported shares; see `Estimate.plot`."""
+    if rows < 1:
+        raise ValueError(f"rows must be at least 1, but got {rows!r}")
+    tally = estimate.tally
+    if tally.by and not cumulative and tally.k > rows and (means := estimate._leading(confidence)) is not None:
+        return number_picture(means.parts[0], None if axis_of(tally) is None else tally.by[0], title)
     picture = _Picture(estimate, confidence, _shown(estimate, confidence), rows, cumulative)
-    return picture.drawn(canvas.new_axes(picture.size()) if ax is None else ax, title)
-
-
-def save_plot(
-    estimate: Estimate,
-    path: str | os.PathLike[str],
-    confidence: Confidence,
-    *,
-    rows: int = ANSWERS_DRAWN,
-    cumulative: bool = False,
-    title: str | None = None,
-) -> None:
-    """Draw the estimate to a file, which is written whole or not at all; see `Estimate.save_plot`."""
-    _check_rows(rows)
-    picture = _Picture(estimate, confidence, _shown(estimate, confidence), rows, cumulative)
-    canvas.save_picture(lambda ax: picture.drawn(ax, title), picture.size(), path)
-
-
-def svg(
-    estimate: Estimate,
-    confidence: Confidence,
-    *,
-    cumulative: bool = False,
-    title: str | None = None,
-    width: float = canvas.FIGURE_INCHES,
-) -> str:
-    """Draw the estimate with these intervals as an SVG element for a web page, so many inches wide."""
-    picture = _Picture(estimate, confidence, _shown(estimate, confidence), ANSWERS_DRAWN, cumulative)
-    height = picture.size()[1] + (0.0 if width == canvas.FIGURE_INCHES else canvas.MORE_LINES)
-    return canvas.svg_element(lambda ax: picture.drawn(ax, title), (width, height))
+    return canvas.Picture(lambda ax: picture.drawn(ax, title), picture.size())
 
 
 # What is drawn
-
-
-def _check_rows(rows: int) -> None:
-    if rows < 1:
-        raise ValueError(f"rows must be at least 1, but got {rows!r}")
 
 
 def _shown(estimate: Estimate, confidence: Confidence) -> Shown:
@@ -429,34 +389,16 @@ class _Picture(NamedTuple):
         tally, rows, answers = self.estimate.tally, self.rows, self.shown.share.shape[1]
         if self.cumulative or axis_of(tally) is not None:
             return TREND_SIZE
-        if self.means is not None:
-            return size_of_numbers(self.means, None)
         if answers == 1:
             return canvas.FIGURE_INCHES, 1.9 + 0.36 * min(len(self.shown.share), rows)
         if tally.by:
             groups = len(_largest_groups(self.estimate, len(canvas.PALETTE)))
             return canvas.FIGURE_INCHES, 2.0 + _number_of_answers(answers, groups, rows) * (0.16 * groups + 0.14)
-        return (canvas.FIGURE_INCHES, 1.9 + 0.36 * answers) if answers <= rows else (canvas.FIGURE_INCHES, 5.0)
-
-    @property
-    def means(self) -> NumericResult | None:
-        """The means of groups, which are drawn instead of the shares of many numbers."""
-        tally = self.estimate.tally
-        few = self.cumulative or not tally.by or tally.k <= self.rows
-        leading = None if few else self.estimate._leading(self.confidence)
-        return None if leading is None else leading.parts[0]
+        return canvas.FIGURE_INCHES, 1.9 + 0.36 * answers if answers <= rows else 5.0
 
     def drawn(self, ax: Axes, title: str | None) -> Axes:
-        if self.means is not None:
-            along = None if axis_of(self.estimate.tally) is None else self.estimate.tally.by[0]
-            return draw_numbers(ax, self.means, along, title)
         tally, legend = self.estimate.tally, self._legend(ax)
-        ax.spines[["top", "right"]].set_visible(False)
-        most = "at most " if len(tally.parts) > 1 else "= "
-        facts = [
-            reports_in_words(tally),
-            f"ε {most}{tally.shown_epsilon()}",
-        ]
+        facts = [reports_in_words(tally), f"ε {'at most' if len(tally.parts) > 1 else '='} {tally.shown_epsilon()}"]
         facts += [f"{len(tally.parts)} designs"] * (len(tally.parts) > 1)
         facts += [f"method {self.estimate._name()}"]
         facts += [f"by {shortened(printable(', '.join(tally.by)), canvas.LABEL_WIDTH)}"] * bool(tally.by)
@@ -477,10 +419,10 @@ class _Picture(NamedTuple):
             return legend
         if tally.by:
             return (_draw_one_answer if answers == 1 else _draw_groups)(ax, estimate, shown, rows)
+        if answers > rows and estimate._ordered:
+            return draw_curve(ax, estimate, shown, confidence)
         if answers > rows:
-            return (
-                draw_curve(ax, estimate, shown, confidence) if estimate._ordered else _draw_ranks(ax, estimate, shown)
-            )
+            return _draw_ranks(ax, estimate, shown)
         order = np.arange(answers) if estimate._ordered else _by_share(shown)
         return _draw_bars(ax, estimate, shown.part(np.array([0]), order), [tally.domain[i] for i in order])
 
@@ -503,7 +445,7 @@ def _draw_bars(ax: Axes, estimate: Estimate, shown: Shown, names: Sequence[objec
     if shown.reported is not None:
         handles.append(ax.barh(rows + 0.24, shown.reported.ravel(), height=0.22, color=REPORTED_BAR))
         labels.append(shown.reports_label)
-    _name_rows(ax, names)
+    canvas.name_rows(ax, [printable(str(name)) for name in names])
     named = len(names) <= BARS_WITH_VALUES
     _percent_axis(ax, shown, bars=True, named=named)
     for row, share, high in zip(middle, shown.share.ravel(), shown.high.ravel(), strict=True):
@@ -539,7 +481,7 @@ def _draw_groups(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> 
             shown.share[place], y, canvas.MARKERS[place], color=canvas.PALETTE[place], markersize=5.5, zorder=3
         )
         labels.append(names[place] if n[group] > 0 else f"{names[place]} (no reports)")
-    _name_rows(ax, [tally.domain[i] for i in order])
+    canvas.name_rows(ax, [printable(str(tally.domain[i])) for i in order])
     _percent_axis(ax, shown)
     notes = [f"lines: {shown.interval_label}", *_groups_left_out(groups, n)]
     notes += [f"the {number} most common of {tally.k:,} answers"] * (number < tally.k)
@@ -611,13 +553,6 @@ def _bias_note(estimate: Estimate, outside: Mask) -> list[str]:
 # Axes
 
 
-def _name_rows(ax: Axes, answers: Sequence[object]) -> None:
-    labels = told_apart([printable(str(answer)) for answer in answers], canvas.fitting(ax, canvas.LABEL_WIDTH))
-    ax.set_yticks(np.arange(len(labels)), labels, parse_math=False)
-    ax.set_ylim(len(labels) - 0.5, -0.5)
-    ax.tick_params(axis="y", length=0)
-
-
 def _percent_axis(ax: Axes, shown: Shown, *, bars: bool = False, named: bool = False) -> None:
     drawn = np.concatenate([part for part in (shown.share, shown.low, shown.high, shown.reported) if part is not None])
     least, most = min(np.nanmin(drawn), 0.0), np.nanmax(drawn)
@@ -626,6 +561,5 @@ def _percent_axis(ax: Axes, shown: Shown, *, bars: bool = False, named: bool = F
     ax.set_xlim(least - (0.0 if least == 0 and bars else margin), most + (2.5 if named else 1) * margin)
     if least < 0:
         ax.axvline(0, color=canvas.INK, linewidth=0.8)
-    ax.grid(axis="x", color=canvas.GRID_COLOR, linewidth=0.6)
-    ax.set_axisbelow(True)
+    canvas.add_grid(ax, "x")
     ax.set_xlabel(textwrap.fill(shown.axis_label, canvas.fitting(ax, AXIS_WIDTH)), parse_math=False)

@@ -14,10 +14,9 @@ import numpy as np
 from warner.groups.random_walk import axis_of_values
 from warner.inference.answer_tables import reports_in_words
 from warner.output import canvas
-from warner.text import counted, enumerated, group_name, printable, quoted, reports_counted, shortened, told_apart
+from warner.text import counted, enumerated, group_name, printable, quoted, reports_counted, shortened
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
@@ -33,7 +32,7 @@ TITLE = "Groups, estimated together"
 TREND_TITLE = "The trend, estimated together"
 
 
-def plot_groups(
+def group_picture(
     estimates: GroupEstimates,
     place: int,
     *,
@@ -41,50 +40,15 @@ def plot_groups(
     level: float = 0.95,
     kind: str = "average",
     title: str | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw the shares of one answer; see `GroupEstimates.plot`."""
-    ax = canvas.new_axes(_size(estimates)) if ax is None else ax
-    return _drawn(ax, estimates, place, sort=sort, level=level, kind=kind, title=title)
-
-
-def save_groups(
-    estimates: GroupEstimates,
-    path: str | os.PathLike[str],
-    place: int,
-    *,
-    sort: bool = True,
-    level: float = 0.95,
-    kind: str = "average",
-    title: str | None = None,
-) -> None:
-    """Draw to a file, which is written whole or not at all; see `GroupEstimates.save_plot`."""
+) -> canvas.Picture:
+    """Picture of the shares of one answer; see `GroupEstimates.plot`."""
     estimates.answer_limits(place, level, kind)  # errors come before the drawing
-    canvas.save_picture(
-        lambda ax: _drawn(ax, estimates, place, sort=sort, level=level, kind=kind, title=title), _size(estimates), path
-    )
+    size = _size(len(estimates.tally.groups), estimates.along)
+    return canvas.Picture(lambda ax: _drawn(ax, estimates, place, title, sort=sort, level=level, kind=kind), size)
 
 
-def groups_svg(
-    estimates: GroupEstimates, place: int, *, level: float, kind: str, width: float = canvas.FIGURE_INCHES
-) -> str:
-    """Draw as an SVG element for a web page, this many inches wide."""
-    size = width, _size(estimates)[1] + (0.0 if width == canvas.FIGURE_INCHES else 1.2)
-    if estimates.numeric:
-        means = estimates.mean(level=level, kind=kind)
-        return canvas.svg_element(lambda ax: draw_numbers(ax, means, estimates.along), size)
-    return canvas.svg_element(
-        lambda ax: _drawn(ax, estimates, place, sort=True, level=level, kind=kind, title=None), size
-    )
-
-
-def _size(estimates: GroupEstimates) -> tuple[float, float]:
-    groups = len(estimates.tally.groups)
-    return (
-        (canvas.FIGURE_INCHES, 5.0)
-        if estimates.along or groups > GROUPS_NAMED
-        else (canvas.FIGURE_INCHES, 2.1 + 0.22 * groups)
-    )
+def _size(groups: int, along: str | None) -> canvas.Inches:
+    return canvas.FIGURE_INCHES, 5.0 if along is not None or groups > GROUPS_NAMED else 2.1 + 0.22 * groups
 
 
 class Drawn(NamedTuple):
@@ -104,10 +68,12 @@ class Drawn(NamedTuple):
 
 
 def _drawn(
-    ax: Axes, estimates: GroupEstimates, place: int, *, sort: bool, level: float, kind: str, title: str | None
+    ax: Axes, estimates: GroupEstimates, place: int, title: str | None, *, sort: bool, level: float, kind: str
 ) -> Axes:
     tally = estimates.tally
     low, high = (100 * ends for ends in estimates.answer_limits(place, level, kind))
+    mirrored = place >= len(estimates.direct)
+    direct = estimates.direct[0 if mirrored else place]
     shown = Drawn(
         tally.by,
         tally.groups,
@@ -118,7 +84,7 @@ def _drawn(
         estimates.interval_name(level, kind),
         f"share of respondents with the answer {quoted(tally.domain[place])} (%)",
         "estimated together",
-        separate_shares(estimates, place),
+        100 * np.where(direct.informative, np.clip(1 - direct.share if mirrored else direct.share, 0, 1), np.nan),
         np.nan if estimates.on else 100 * float(estimates.overall[place]),
     )
     if estimates.along is None:
@@ -126,31 +92,17 @@ def _drawn(
         legend = _draw_caterpillar(ax, shown, order)
     else:
         legend = _draw_trends(ax, shown, estimates.along)
-    most = "at most " if len(tally.parts) > 1 else "= "
-    facts = [
-        reports_in_words(tally),
-        f"ε {most}{tally.shown_epsilon()}",
-    ]
+    facts = [reports_in_words(tally), f"ε {'at most' if len(tally.parts) > 1 else '='} {tally.shown_epsilon()}"]
     return _headed(ax, shown, legend, facts, title, TITLE if estimates.along is None else TREND_TITLE)
 
 
 def _headed(ax: Axes, shown: Drawn, legend: canvas.Legend, facts: list[str], title: str | None, default: str) -> Axes:
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.set_axisbelow(True)
     if shown.by:
         groups = counted(len(shown.groups), "group", "groups")
         facts = [*facts, f"{groups} by {shortened(printable(', '.join(shown.by)), 40)}"]
     above = canvas.add_legend(ax, legend)
     canvas.add_heading(ax, [*facts, *legend.notes], default if title is None else title, above)
     return ax
-
-
-def separate_shares(estimates: GroupEstimates, place: int) -> Array:
-    """Return the unbiased share of each group by itself, from 0 to 1 in percent; NaN if it is not identified."""
-    mirrored = place >= len(estimates.direct)
-    direct = estimates.direct[0 if mirrored else place]
-    share = np.clip(1 - direct.share if mirrored else direct.share, 0, 1)
-    return np.where(direct.informative, 100 * share, np.nan)
 
 
 def _draw_caterpillar(ax: Axes, shown: Drawn, order: NDArray[np.intp]) -> canvas.Legend:
@@ -169,13 +121,11 @@ def _draw_caterpillar(ax: Axes, shown: Drawn, order: NDArray[np.intp]) -> canvas
         handles.append(ax.axvline(shown.overall, color=canvas.INK, linewidth=0.9, linestyle="--", zorder=1))
         labels.append("all groups")
     if few:
-        named = [printable(group_name(shown.groups[i])) for i in order]
-        ax.set_yticks(row, told_apart(named, canvas.fitting(ax, canvas.LABEL_WIDTH)), parse_math=False)
+        canvas.name_rows(ax, [printable(group_name(shown.groups[i])) for i in order])
     else:
         ax.set_yticks([])
-    ax.set_ylim(row.size - 0.5, -0.5)
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color=canvas.GRID_COLOR, linewidth=0.6)
+        ax.set_ylim(row.size - 0.5, -0.5)
+    canvas.add_grid(ax, "x")
     ax.set_xlabel(shown.label, parse_math=False)
     return canvas.Legend(handles, labels, [])
 
@@ -204,7 +154,7 @@ def _draw_trends(ax: Axes, shown: Drawn, along: str) -> canvas.Legend:
         if shown.alone is not None:
             dots = ax.plot(x[line], shown.alone[line], ".", color=color, markersize=4, alpha=0.35, zorder=2)
         labels.append(printable(group_name(others)) if others else shown.point)
-    ax.grid(color=canvas.GRID_COLOR, linewidth=0.6)
+    canvas.add_grid(ax)
     ax.set_ylabel(shown.label, parse_math=False)
     ax.set_xlabel(shortened(printable(along), 2 * canvas.LABEL_WIDTH), parse_math=False)
     notes = [f"bands: {shown.interval}"]
@@ -215,24 +165,21 @@ def _draw_trends(ax: Axes, shown: Drawn, along: str) -> canvas.Legend:
 # Means and quantiles
 
 
-def plot_numbers(
-    result: NumericResult, along: str | None = None, *, title: str | None = None, ax: Axes | None = None
-) -> Axes:
-    """Draw means, standard deviations or quantiles; see `NumericResult.plot`."""
-    _refuse_no_order(result, along)
-    return draw_numbers(canvas.new_axes(size_of_numbers(result, along)) if ax is None else ax, result, along, title)
+def number_picture(result: NumericResult, along: str | None, title: str | None = None) -> canvas.Picture:
+    """Picture of means, standard deviations or quantiles, by group or along a column; see `NumericResult.plot`."""
+    if along is not None and along not in result.by:
+        names = enumerated([*map(repr, result.by)]) or "none"
+        raise ValueError(f"along must name a column of groups ({names}), but got {along!r}")
+    if along is not None and axis_of_values([group[result.by.index(along)] for group in result.groups]) is None:
+        raise ValueError(
+            f"along must be a column of numbers, dates, weeks, months or quarters, but {along!r} has no order that can "
+            "be read; number its values"
+        )
+    size = _size(max(len(result.groups), 1), along)
+    return canvas.Picture(lambda ax: _draw_numbers(ax, result, along, title), size)
 
 
-def save_numbers(
-    result: NumericResult, path: str | os.PathLike[str], along: str | None = None, *, title: str | None = None
-) -> None:
-    """Draw to a file, which is written whole or not at all; see `NumericResult.save_plot`."""
-    _refuse_no_order(result, along)
-    canvas.save_picture(lambda ax: draw_numbers(ax, result, along, title), size_of_numbers(result, along), path)
-
-
-def draw_numbers(ax: Axes, result: NumericResult, along: str | None, title: str | None = None) -> Axes:
-    """Draw the values of a result on these axes, by group or along a column."""
+def _draw_numbers(ax: Axes, result: NumericResult, along: str | None, title: str | None) -> Axes:
     value, low, high, n = (np.atleast_1d(getattr(result, name)) for name in ("value", "low", "high", "n"))
     name, groups = result.name, result.groups or ((f"all {reports_counted(n.sum(), weighted=result.weighted)}",),)
     shown = Drawn(result.by, groups, n, value, low, high, result.interval_name, name, name)
@@ -240,22 +187,3 @@ def draw_numbers(ax: Axes, result: NumericResult, along: str | None, title: str 
     (ax.xaxis if along is None else ax.yaxis).set_major_formatter(lambda number, _: f"{number:,.10g}")
     facts = [reports_counted(n.sum(), weighted=result.weighted)]
     return _headed(ax, shown, legend, facts, title, f"Estimated {name}{' by group' * bool(result.by and not along)}")
-
-
-def size_of_numbers(result: NumericResult, along: str | None) -> tuple[float, float]:
-    """Return the size of the figure of `draw_numbers`, in inches."""
-    groups = max(len(result.groups), 1)
-    return canvas.FIGURE_INCHES, 5.0 if along is not None or groups > GROUPS_NAMED else 2.1 + 0.22 * groups
-
-
-def _refuse_no_order(result: NumericResult, along: str | None) -> None:
-    if along is None:
-        return
-    if along not in result.by:
-        names = enumerated([*map(repr, result.by)]) or "none"
-        raise ValueError(f"along must name a column of groups ({names}), but got {along!r}")
-    if axis_of_values([group[result.by.index(along)] for group in result.groups]) is None:
-        raise ValueError(
-            f"along must be a column of numbers, dates, weeks, months or quarters, but {along!r} has no order that can "
-            "be read; number its values"
-        )

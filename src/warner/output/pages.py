@@ -27,22 +27,22 @@ from warner.inference.answer_tables import (
     totals_of,
 )
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
-from warner.output.estimate_plots import DEFAULT_TITLE, axis_of, svg
-from warner.output.group_plots import TITLE, TREND_TITLE, groups_svg
-from warner.output.page_tables import Cell, number_cells, share_cells, sortable_table
-from warner.text import TIGHT, counted, group_name, level_text, quoted, reports_counted, rounded_up
+from warner.output.estimate_plots import DEFAULT_TITLE, axis_of, estimate_picture
+from warner.output.group_plots import TITLE, TREND_TITLE, group_picture, number_picture
+from warner.text import TIGHT, counted, group_name, level_text, printable, quoted, reports_counted, rounded_up
 from warner.text import sentence as as_sentence
 from warner.typesetting import amount_cells, count_cells, fragment, percent_cells, share_decimals
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from warner.arrays import Counts
     from warner.inference.intervals import Confidence
     from warner.inference.means import Mean, Quantile
+    from warner.output.canvas import Picture
     from warner.reports.open_tallies import OpenTally
     from warner.reports.tallies import Collected, Tally
 
@@ -92,46 +92,70 @@ def save_page(
     question: str | None = None,
 ) -> None:
     """Write the page; see `Estimate.save_page`. It is written whole or not at all."""
-    page = _page(estimate, confidence, title, question)
+    table = estimate._of_interest(confidence)
+    one, totals = answers_shown(estimate.tally, table) == 1, totals_of(estimate.tally, table)
+    approximate = estimate._approximate(confidence)
+    read = _reading_section(estimate, table, confidence, approximate=approximate, one=one)
+    numbers = estimate._leading(confidence) if estimate.tally.by else None
+    of_means = numbers is not None and estimate.tally.k > ANSWERS_DRAWN
+    picture_title = MEANS_TITLE if of_means else _picture_title(estimate.tally, one=one)
+    kind = "any-time interval" if confidence.anytime else "interval"
+    interval = f"{estimate._kind_of_interval(confidence)}{_level_unbroken(confidence.level)} {kind}"
+    titles = {False: picture_title} | ({True: CUMULATIVE_TITLE} if estimate._ordered else {})
+    first = [
+        f"<div class='headline'>{warnings(estimate)}{headline(estimate, table, confidence, interval)}</div>",
+        "" if numbers is None else f"<div class='wide'>{fragment(numbers.printed())}</div>",
+        *(
+            figure(estimate_picture(estimate, confidence, title=name, cumulative=cumulative), name)
+            for cumulative, name in titles.items()
+        ),
+    ]
+    sections = {
+        "How answers were randomized": design_section(estimate.tally),
+        "Table of results": _table_section(estimate, table, totals, interval),
+        "How to read the table": read,
+        "Rows left out": left_out_section(estimate.tally),
+        "How it was computed": computation_section(estimate, confidence),
+    }
+    write_page(path, (title, question, DEFAULT_TITLE), _facts(estimate.tally), first, sections)
+
+
+def write_page(
+    path: str | os.PathLike[str],
+    names: tuple[str | None, str | None, str],
+    facts: str,
+    first: Sequence[str],
+    sections: Mapping[str, str],
+) -> None:
+    """Write a page atomically, with its first parts, and further sections under their headings.
+
+    `names` has the title, the wording of the question, and a title for the case that both are missing.
+    """
+    title, question, default = names
+    heading = title or question or default
+    asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
+    head = f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(facts)}</p>\n{asked}"
+    page = whole_page(heading, [head, *first, *(f"<h2>{name}</h2>{text}" for name, text in sections.items())])
     with written_whole(path) as part:
         # A title may hold half a surrogate pair, which no encoding has.
         part.write_text(page, encoding="utf-8", errors="replace")
 
 
-def _page(estimate: Estimate, confidence: Confidence, title: str | None, question: str | None) -> str:
-    table = estimate._of_interest(confidence)
-    one, totals = answers_shown(estimate.tally, table) == 1, totals_of(estimate.tally, table)
-    approximate = estimate._approximate(confidence)
-    read = _reading_section(estimate, table, confidence, approximate=approximate, one=one)
-    heading = title or question or DEFAULT_TITLE
-    numbers = estimate._leading(confidence) if estimate.tally.by else None
-    of_means = numbers is not None and estimate.tally.k > ANSWERS_DRAWN
-    picture_title = MEANS_TITLE if of_means else _picture_title(estimate.tally, one=one)
-    asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
-    kind = "any-time interval" if confidence.anytime else "interval"
-    interval = f"{estimate._kind_of_interval(confidence)}{_level_unbroken(confidence.level)} {kind}"
-    sections = [
-        f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate.tally))}</p>\n{asked}",
-        f"<div class='headline'>{warnings(estimate)}{headline(estimate, table, confidence, interval)}</div>",
-        "" if numbers is None else f"<div class='wide'>{fragment(numbers.printed())}</div>",
-        _figure(estimate, confidence, picture_title),
-        _figure(estimate, confidence, CUMULATIVE_TITLE, cumulative=True) if estimate._ordered else "",
-        f"<h2>How answers were randomized</h2>{design_section(estimate.tally)}",
-        f"<h2>Table of results</h2>{_table_section(estimate, table, totals, interval)}",
-        f"<h2>How to read the table</h2>{read}",
-        f"<h2>Rows left out</h2>{left_out_section(estimate.tally)}",
-        f"<h2>How it was computed</h2>{computation_section(estimate, confidence)}",
-    ]
-    return whole_page(heading, sections)
+def figure(picture: Picture, label: str) -> str:
+    """Picture in two widths, of which the page shows the one that fits; the table of the page has its numbers."""
+    widths = {"broad": FIGURE_INCHES, "narrow": NARROW_INCHES}
+    pictures = "".join(f"<div class='{name}'>{picture.svg(width)}</div>" for name, width in widths.items())
+    return f"<figure role='img' aria-label='{escape(label)}; the numbers are in the table'>{pictures}</figure>"
 
 
-def _figure(estimate: Estimate, confidence: Confidence, title: str, *, cumulative: bool = False) -> str:
-    """Picture in two widths; the page shows the one that fits."""
-    pictures = "".join(
-        f"<div class='{name}'>{svg(estimate, confidence, cumulative=cumulative, title=title, width=width)}</div>"
-        for name, width in (("broad", FIGURE_INCHES), ("narrow", NARROW_INCHES))
-    )
-    return f"<figure role='img' aria-label='{escape(title)}; the numbers are in the table'>{pictures}</figure>"
+def bullets(items: Iterable[str]) -> str:
+    """Write a list of items that are HTML already."""
+    return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
+
+
+def definitions(lines: Mapping[str, str]) -> str:
+    """Write a list of names and texts."""
+    return "<dl>" + "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in lines.items()) + "</dl>"
 
 
 def whole_page(
@@ -218,13 +242,17 @@ def headline(estimate: Estimate, table: dict[str, Counts], confidence: Confidenc
     for group in groups:
         start, rows = f"<strong>{escape(names[group])}</strong>: ", np.arange(answers) + group * answers
         lines.append(_in_group(shown, group, start) if answers == 1 else leading(shown, rows, "group", start))
-    more = len(tally.groups) - len(groups)
-    others = counted(more, "more group is", "more groups are")
     above = ""
     if answers == 1:
         whose = f"people whose true answer is <q>{escape(str(tally.domain[0]))}</q>"
         above = f"<p class='lead'>Estimated share of {whose}, with its {interval}:</p>"
-    return above + "".join(lines) + (f"<p class='note'>{others} in the table.</p>" if more > 0 else "")
+    return above + "".join(lines) + _more_groups(tally, groups)
+
+
+def _more_groups(tally: Collected, groups: list[int]) -> str:
+    more = len(tally.groups) - len(groups)
+    others = counted(more, "more group is", "more groups are")
+    return f"<p class='note'>{others} in the table.</p>" if more > 0 else ""
 
 
 def _of_numbers(tally: Collected, numbers: Sequence[Mean | Quantile]) -> str:
@@ -243,9 +271,7 @@ def _of_numbers(tally: Collected, numbers: Sequence[Mean | Quantile]) -> str:
     names, groups = tally.group_names(), _headlined(tally)
     both = {group: "; ".join(described_value(one, group) for one in numbers) for group in groups}
     lines = [f"<p class='group'><strong>{escape(names[group])}</strong>: {both[group]}</p>" for group in groups]
-    more = len(tally.groups) - len(groups)
-    others = counted(more, "more group is", "more groups are")
-    return "".join(lines) + (f"<p class='note'>{others} in the table.</p>" if more > 0 else "")
+    return "".join(lines) + _more_groups(tally, groups)
 
 
 def _headlined(tally: Collected) -> list[int]:
@@ -363,6 +389,62 @@ def left_out_section(tally: Collected | OpenTally) -> str:
     return f"<ul>{''.join(lines)}</ul><p>The shares are those among the rows that were counted.</p>"
 
 
+# Tables in general
+
+
+Cell = tuple[str, str]  # what a number is sorted by, with all its digits or nothing, and how it is shown
+UNKNOWN_CELL: Cell = ("", "–")
+
+
+def number_cells(values: Counts, texts: Iterable[str]) -> list[Cell]:
+    """Return the cells of a column: numbers with all their digits, and as readers see them."""
+    cells = zip(values.tolist(), texts, strict=True)
+    return [UNKNOWN_CELL if np.isnan(value) else (repr(value), text) for value, text in cells]
+
+
+def share_cells(table: Mapping[str, Counts], stars: Sequence[str] = ()) -> dict[str, list[Cell]]:
+    """Return the cells of shares and ends of their intervals, by headings; stars stand beside the shares.
+
+    >>> share_cells({name: np.array([0.25]) for name in ("share", "low", "high")})["share (%)"]
+    [('0.25', '25.00')]
+    """
+    decimals = share_decimals(table["low"], table["high"])
+    texts = {name: percent_cells(table[name], decimals) for name in ("share", "low", "high")}
+    if stars:
+        marks = (f"<span class='mark'>{star}</span>" for star in stars)
+        texts["share"] = [f"{text}{mark}" for text, mark in zip(texts["share"], marks, strict=True)]
+    return {f"{name} (%)": number_cells(table[name], shown) for name, shown in texts.items()}
+
+
+def sortable_table(
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    rows: Iterable[tuple[Sequence[str], Sequence[Cell]]],
+    label: str,
+    falling: str = "",
+) -> str:
+    """Write a table: the names of its columns of texts and of numbers, its rows, and what it is for a screen reader.
+
+    Rows are sorted already by the column `falling`, the largest number first.
+
+    >>> table = sortable_table(["answer"], ["share"], [(["<yes>"], [("0.5", "50 %")])], "Shares")
+    >>> table[table.index("<tbody>") : table.index("</tbody>")].split()[2:]
+    ["class='text'>&lt;yes&gt;</td><td", "data-value='0.5'>50", '%</td></tr>']
+    """
+    heads = [f"<th class='text' scope='col'><button>{escape(printable(name))}</button></th>" for name in texts]
+    for name in numbers:
+        sort = " aria-sort='descending'" if name == falling else ""
+        heads.append(f"<th scope='col'{sort}><button>{name}</button></th>")
+    lines = []
+    for words, cells in rows:
+        written = [f"<td class='text'>{escape(printable(word))}</td>" for word in words]
+        written += [f"<td data-value='{value}'>{shown}</td>" for value, shown in cells]
+        lines.append(f"<tr>{''.join(written)}</tr>")
+    body = "\n".join(lines)
+    table = f"<table><thead><tr>{''.join(heads)}</tr></thead><tbody>\n{body}\n</tbody></table>"
+    return f"<div class='wide' role='region' aria-label='{escape(label, quote=True)}' tabindex='0'>{table}</div>"
+
+
 # Explanations and methods
 
 
@@ -385,7 +467,7 @@ def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *
         )
     if table["outside"].any():
         items.append(f"<strong>*</strong> marks a share outside its own interval. {_outside_explained(estimate)}")
-    return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
+    return bullets(items)
 
 
 def _rest_explained(tally: Collected) -> str:
@@ -474,7 +556,7 @@ def computation_section(estimate: Estimate, confidence: Confidence) -> str:
         "software": f"warner {__version__}",
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
     }
-    return "<dl>" + "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in lines.items()) + "</dl>"
+    return definitions(lines)
 
 
 def _method_explained(estimate: Estimate) -> str:
@@ -496,12 +578,8 @@ def _intervals_explained(estimate: Estimate, confidence: Confidence) -> str:
     where = "answer or group" if estimate.tally.by else "answer"
     how = used[0] if len(used) == 1 else f"depending on the {where}, {', or '.join(used)}"
     level = level_text(confidence.level)
-    holds = (
-        f"approximate: the level is about {level}"
-        if estimate._approximate(confidence)
-        else f"the level is at least {level}"
-    )
-    return f"{confidence}: {how} ({holds})"
+    holds = "approximate: the level is about" if estimate._approximate(confidence) else "the level is at least"
+    return f"{confidence}: {how} ({holds} {level})"
 
 
 def _log_likelihood(estimate: Estimate) -> str:
@@ -560,41 +638,24 @@ def save_group_page(
     question: str | None,
 ) -> None:
     """Write the page; see `GroupEstimates.save_page`. It is written whole or not at all."""
-    page = _group_page(estimates, level, kind, title, question)
-    with written_whole(path) as part:
-        part.write_text(page, encoding="utf-8", errors="replace")
-
-
-def _group_page(estimates: GroupEstimates, level: float, kind: str, title: str | None, question: str | None) -> str:
     tally = estimates.tally
-    common = int(np.nan_to_num(estimates.overall).argmax()) if tally.k > 2 else 0
-    pictures = "".join(
-        f"<div class='{name}'>{groups_svg(estimates, common, level=level, kind=kind, width=width)}</div>"
-        for name, width in (("broad", FIGURE_INCHES), ("narrow", NARROW_INCHES))
-    )
-    name = title or question or (TITLE if estimates.along is None else TREND_TITLE)
-    asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
-    said = "".join(f"<li>{escape(as_sentence(remark))}</li>" for remark in estimates.footnotes(level, kind=kind))
-    drawn = (
-        "Means by group; the numbers are in the table"
-        if estimates.numeric
-        else f"Shares of {quoted(tally.domain[common])} by group; the numbers are in the table"
-    )
+    if estimates.numeric:
+        means = estimates.mean(level=level, kind=kind)
+        picture, drawn, table = number_picture(means, estimates.along), "Means", fragment(means.printed())
+    else:
+        common = int(np.nan_to_num(estimates.overall).argmax()) if tally.k > 2 else 0
+        picture = group_picture(estimates, common, level=level, kind=kind)
+        drawn, table = f"Shares of {quoted(tally.domain[common])}", _group_table(estimates, level, kind)
     computed = WALKED if estimates.along else ANY if estimates.law == "any" else POOLED
-    sections = [
-        f"<h1>{escape(name)}</h1>\n<p class='facts'>{escape(estimates.title())}</p>\n{asked}",
-        f"<figure role='img' aria-label='{escape(drawn, quote=True)}'>{pictures}</figure>",
-        f"<h2>Table of results</h2>{(_table_of_means if estimates.numeric else _group_table)(estimates, level, kind)}",
-        f"<h2>How to read the table</h2><ul>{said}</ul>",
-        f"<h2>How answers were randomized</h2>{design_section(tally)}",
-        f"<h2>Rows left out</h2>{left_out_section(tally)}",
-        f"<h2>How it was computed</h2><p>{computed}</p>",
-    ]
-    return whole_page(name, sections)
-
-
-def _table_of_means(estimates: GroupEstimates, level: float, kind: str) -> str:
-    return fragment(estimates.mean(level=level, kind=kind).printed())
+    sections = {
+        "Table of results": table,
+        "How to read the table": bullets(escape(as_sentence(note)) for note in estimates.footnotes(level, kind=kind)),
+        "How answers were randomized": design_section(tally),
+        "Rows left out": left_out_section(tally),
+        "How it was computed": f"<p>{computed}</p>",
+    }
+    names = (title, question, TITLE if estimates.along is None else TREND_TITLE)
+    write_page(path, names, estimates.title(), [figure(picture, f"{drawn} by group")], sections)
 
 
 def _group_table(estimates: GroupEstimates, level: float, kind: str) -> str:

@@ -12,8 +12,6 @@ from warner.planning.precision import MEASURES
 from warner.text import counted
 
 if TYPE_CHECKING:
-    import os
-
     from matplotlib.axes import Axes
 
     from warner.arrays import Array
@@ -31,27 +29,12 @@ MECHANISMS_TITLE = "Sample size of each mechanism at the same privacy"
 PLAN_TITLE = "Precision by sample size and epsilon"
 
 
-def plot_plan(plan: Tradeoff, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the half-width (or the error) against the sample size, a line for each epsilon.
+def plan_picture(plan: Tradeoff, title: str | None = None) -> canvas.Picture:
+    """Picture of the half-width (or the error) against the sample size; see `Plan.plot`."""
+    return canvas.Picture(lambda ax: _draw_plan(ax, plan, title), PLAN_SIZE)
 
-    The plan itself is a point, and the goal that it had to reach a dashed line. Both axes are logarithmic. Larger
-    epsilons have darker lines. Half-widths that exceed the range of the answers are not drawn.
 
-    Parameters
-    ----------
-    plan : Plan or NumberPlan
-        What to draw.
-    title : str, optional
-        The headline.
-    ax : matplotlib Axes, optional
-        Where to draw; if not given, a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The axes that were drawn on; its figure is ``.figure``.
-    """
-    ax = canvas.new_axes(PLAN_SIZE) if ax is None else ax
+def _draw_plan(ax: Axes, plan: Tradeoff, title: str | None) -> Axes:
     fewest, most = max(1, plan.people / PLAN_SPAN), min(plan.people * PLAN_SPAN, 2**53)
     people = np.unique(np.geomspace(fewest, most, PLAN_POINTS).round().astype(np.int64))
     epsilons = plan.grid_epsilons(apart=LABELS_APART)
@@ -81,32 +64,12 @@ def plot_plan(plan: Tradeoff, *, title: str | None = None, ax: Axes | None = Non
     return ax
 
 
-def save_plan(plan: Tradeoff, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-    """Draw a plan to a PNG, SVG or PDF file, which is written whole or not at all; no display is needed."""
-    canvas.save_picture(lambda ax: plot_plan(plan, title=title, ax=ax), PLAN_SIZE, path)
+def mechanisms_picture(compared: Mechanisms, title: str | None = None) -> canvas.Picture:
+    """Picture of the sample size of each mechanism against epsilon; see `Mechanisms.plot`."""
+    return canvas.Picture(lambda ax: _draw_mechanisms(ax, compared, title), MECHANISMS_SIZE)
 
 
-def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the excess sample size of each mechanism over the best, against epsilon, for the same number of answers.
-
-    By the criterion that they are ranked by, in percent; both axes are logarithmic. The recommended mechanism is one of
-    those below the dashed line; the best of all is on the lower edge.
-
-    Parameters
-    ----------
-    compared : Mechanisms
-        What to draw; its own epsilon is a vertical line.
-    title : str, optional
-        The headline.
-    ax : matplotlib Axes, optional
-        Where to draw; if not given, a new pyplot figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        The axes that were drawn on; its figure is ``.figure``.
-    """
-    ax = canvas.new_axes(MECHANISMS_SIZE) if ax is None else ax
+def _draw_mechanisms(ax: Axes, compared: Mechanisms, title: str | None) -> Axes:
     epsilon = compared.candidates[0].design.epsilon
     epsilons = np.geomspace(min(EPSILONS_DRAWN[0], epsilon), max(EPSILONS_DRAWN[1], epsilon), EPSILON_POINTS)
     more = _more_people(compared, epsilons)
@@ -156,9 +119,8 @@ def _name_lines(ax: Axes, compared: Mechanisms, more: dict[str, Array]) -> None:
     placed = np.array([min(heights[name], 1.0) for name in order])
     steps = LINE_NAMES_APART * np.arange(len(order))
     placed = np.maximum.accumulate(placed - steps) + steps  # upwards, as far as names need
-    placed = (
-        np.minimum.accumulate((np.minimum(placed, 1.0) - steps)[::-1])[::-1] + steps
-    )  # and down from the upper edge
+    down = np.minimum.accumulate((np.minimum(placed, 1.0) - steps)[::-1])[::-1]  # and down from the upper edge
+    placed = down + steps
     for place, candidate in enumerate(compared.candidates):
         ax.annotate(
             f"{candidate.name}: {bits_text(candidate.bits)}",
@@ -175,7 +137,6 @@ def _name_lines(ax: Axes, compared: Mechanisms, more: dict[str, Array]) -> None:
 
 
 def _color(place: int) -> str:
-    """Color of the line of a mechanism."""
     colors = (*canvas.PALETTE, canvas.REPORTED_POINT)
     return colors[place % len(colors)]
 
@@ -193,8 +154,3 @@ def _draw_candidates(ax: Axes, compared: Mechanisms, epsilons: Array, more: dict
             linewidth=3.0 if recommended else 1.4,
             zorder=2 if recommended else 3,
         )
-
-
-def save_mechanisms(compared: Mechanisms, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-    """Draw mechanisms to a PNG, SVG or PDF file, which is written whole or not at all; no display is needed."""
-    canvas.save_picture(lambda ax: plot_mechanisms(compared, title=title, ax=ax), MECHANISMS_SIZE, path)

@@ -14,8 +14,6 @@ from warner.regression.formulas import INTERCEPT
 from warner.text import counted, enumerated, level_text, printable, quoted, shortened
 
 if TYPE_CHECKING:
-    import os
-
     from matplotlib.axes import Axes
 
     from warner.arrays import Array, Integers
@@ -32,7 +30,7 @@ AXIS_MARGIN = 0.06  # of the axis, beside the farthest finite end
 LABELED_RATIOS = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7))  # odds ratios in each decade
 
 
-def plot_regression(
+def regression_picture(
     fit: Regression,
     against: str | None = None,
     *,
@@ -40,59 +38,13 @@ def plot_regression(
     interval: str = "auto",
     odds: bool = False,
     title: str | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw the coefficients, or predictions `against` a covariate, with their intervals.
-
-    Parameters
-    ----------
-    fit : Regression
-        What to draw.
-    against : str, optional
-        A covariate: a line for each answer if it holds numbers, else a point for each level.
-    level, interval
-        Of the intervals, as for `Regression.table`; those of shares have one kind.
-    odds : bool
-        Label the axis of coefficients with odds ratios.
-    title : str, optional
-        The headline.
-    ax : matplotlib Axes, optional
-        Where to draw; if not given, a new pyplot figure of a fitting size.
-
-    Returns
-    -------
-    matplotlib Axes
-        The axes that were drawn on; its figure is ``.figure``.
-    """
-    ax = canvas.new_axes(_size(fit, against)) if ax is None else ax
-    if against is None:
-        return _draw_coefficients(ax, fit, level, interval, title, odds=odds)
-    return _draw_shares(ax, fit, against, level, title)
-
-
-def save_regression(
-    fit: Regression,
-    path: str | os.PathLike[str],
-    against: str | None = None,
-    *,
-    level: float = 0.95,
-    interval: str = "auto",
-    odds: bool = False,
-    title: str | None = None,
-) -> None:
-    """Draw a regression to a PNG, SVG or PDF file, which is written whole or not at all; no display is needed."""
-
-    def draw(ax: Axes) -> Axes:
-        return plot_regression(fit, against, level=level, interval=interval, odds=odds, title=title, ax=ax)
-
-    canvas.save_picture(draw, _size(fit, against), path)
-
-
-def _size(fit: Regression, against: str | None) -> tuple[float, float]:
+) -> canvas.Picture:
+    """Picture of the coefficients, or of predictions `against` a covariate; see `Regression.plot`."""
     if against is not None:
-        return SHARES_SIZE
+        return canvas.Picture(lambda ax: _draw_shares(ax, fit, against, level, title), SHARES_SIZE)
     chosen = _drawn(fit)
-    return canvas.FIGURE_INCHES, 1.9 + 0.3 * (len(chosen) + len(_blocks(fit, chosen)))
+    size = canvas.FIGURE_INCHES, 1.9 + 0.3 * (len(chosen) + len(_blocks(fit, chosen)))
+    return canvas.Picture(lambda ax: _draw_coefficients(ax, fit, level, interval, title, odds=odds), size)
 
 
 # Coefficients
@@ -133,9 +85,7 @@ def _draw_coefficients(
     ax.set_yticks(rows, labels, parse_math=False)
     ax.set_ylim(max(rows) + 0.6, -0.6)
     ax.tick_params(axis="y", length=0, pad=8)  # an arrow may reach over the edge
-    ax.grid(axis="x", color=canvas.GRID_COLOR, linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    canvas.add_grid(ax, "x")
     if odds:
         _label_ratios(ax, least, most)
     ax.set_xlabel(_axis_label(fit, odds=odds))
@@ -246,9 +196,7 @@ def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: s
     ax.set_ylim(least - bottom, most + margin)
     if least < 0 < most:
         ax.axhline(0, color=canvas.INK, linewidth=0.8)
-    ax.grid(axis="y", color=canvas.GRID_COLOR, linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    canvas.add_grid(ax, "y")
     ax.set_xlabel(shortened(printable(against), 2 * canvas.LABEL_WIDTH), parse_math=False)
     ax.set_ylabel(f"mean of {number_name(fit)}" if number else "share of respondents (%)", parse_math=False)
     labels = [shortened(printable(str(domain[answer])), canvas.GROUP_WIDTH) for answer in answers]
@@ -279,25 +227,18 @@ def _shares(fit: Regression, against: str, level: float) -> _Shown:
     else:
         values = list(terms.levels.get(against, distinct.tolist()))[:LEVELS_DRAWN]
     shares = fit.predict({against: values}, level=level)
-    shown = values if isinstance(values, np.ndarray) else [_named(value) for value in values]
+    shown = values
+    if isinstance(values, list):
+        shown = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
     unit = 1 if fit.specification.of_number else 100
     return _Shown(shown, unit * shares.shares, unit * shares.low, unit * shares.high)
-
-
-def _named(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _draw_line(ax: Axes, shown: _Shown, answer: int, place: int, _: int) -> Any:
     color = canvas.PALETTE[place]
     ax.fill_between(shown.values, shown.low[:, answer], shown.high[:, answer], color=color, alpha=0.18, linewidth=0)
-    (line,) = ax.plot(
-        shown.values,
-        shown.share[:, answer],
-        color=color,
-        linestyle=canvas.LINE_STYLES[place % len(canvas.LINE_STYLES)],
-        linewidth=2,
-    )
+    style = canvas.LINE_STYLES[place % len(canvas.LINE_STYLES)]
+    (line,) = ax.plot(shown.values, shown.share[:, answer], color=color, linestyle=style, linewidth=2)
     return line
 
 

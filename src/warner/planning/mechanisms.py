@@ -520,16 +520,27 @@ class Mechanisms(TableResult):
                 )
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the sample size of each mechanism against epsilon; see `warner.output.plan_plots.plot_mechanisms`."""
-        from warner.output.plan_plots import plot_mechanisms
+        """Draw the excess sample size of each mechanism over the best, against epsilon, for the same number of answers.
 
-        return plot_mechanisms(self, title=title, ax=ax)
+        By the criterion that they are ranked by, in percent; both axes are logarithmic. The recommended mechanism is
+        one of those below the dashed line; the best of all is on the lower edge.
+
+        Parameters
+        ----------
+        title : str, optional
+            The headline.
+        ax : matplotlib Axes, optional
+            Where to draw; if not given, a new pyplot figure.
+        """
+        from warner.output.plan_plots import mechanisms_picture
+
+        return mechanisms_picture(self, title).plot(ax)
 
     def save_plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Write the picture to a PNG, SVG or PDF file; see `warner.output.plan_plots.save_mechanisms`."""
-        from warner.output.plan_plots import save_mechanisms
+        """Write the picture to a PNG, SVG or PDF file, atomically; no display is needed."""
+        from warner.output.plan_plots import mechanisms_picture
 
-        save_mechanisms(self, path, title=title)
+        mechanisms_picture(self, title).save(path)
 
 
 def mechanisms(

@@ -225,16 +225,27 @@ class Tradeoff(SurveyPlan):
         return plain_table(Printed(columns, title))
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the half-width (or the error) over sample size and epsilon; see `warner.output.plan_plots.plot_plan`."""
-        from warner.output.plan_plots import plot_plan
+        """Draw the half-width (or the error) against the sample size, a line for each epsilon.
 
-        return plot_plan(self, title=title, ax=ax)
+        The plan itself is a point, and the goal that it had to reach a dashed line. Both axes are logarithmic. Larger
+        epsilons have darker lines. Half-widths that exceed the range of the answers are not drawn.
+
+        Parameters
+        ----------
+        title : str, optional
+            The headline.
+        ax : matplotlib Axes, optional
+            Where to draw; if not given, a new pyplot figure.
+        """
+        from warner.output.plan_plots import plan_picture
+
+        return plan_picture(self, title).plot(ax)
 
     def save_plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Write the picture to a PNG, SVG or PDF file; see `warner.output.plan_plots.save_plan`."""
-        from warner.output.plan_plots import save_plan
+        """Write the picture to a PNG, SVG or PDF file, atomically; no display is needed."""
+        from warner.output.plan_plots import plan_picture
 
-        save_plan(self, path, title=title)
+        plan_picture(self, title).save(path)
 
 
 def _two_digits(number: float) -> int:

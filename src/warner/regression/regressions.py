@@ -545,15 +545,15 @@ class Regression(TableResult):
         Shares are means over all people, whose other covariates are as they are: lines with bands if the covariate
         holds numbers, else points. Options are those of `table`; `odds` labels coefficients with odds ratios.
         """
-        from warner.output.regression_plots import plot_regression
+        from warner.output.regression_plots import regression_picture
 
-        return plot_regression(self, against, level=level, interval=interval, odds=odds, title=title, ax=ax)
+        return regression_picture(self, against, level=level, interval=interval, odds=odds, title=title).plot(ax)
 
     def save_plot(self, path: str | os.PathLike[str], against: str | None = None, **options: Any) -> None:
         """Write the plot to a PNG, SVG or PDF file, completely or not at all; options are those of `plot`."""
-        from warner.output.regression_plots import save_regression
+        from warner.output.regression_plots import regression_picture
 
-        save_regression(self, path, against, **options)
+        regression_picture(self, against, **options).save(path)
 
 
 def regress(

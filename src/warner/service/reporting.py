@@ -16,8 +16,8 @@ from warner.discovery.discoveries import discover
 from warner.estimation import estimated
 from warner.inference.checking import check
 from warner.inference.intervals import Confidence
-from warner.output.estimate_plots import svg
-from warner.output.pages import computation_section, design_section, whole_page
+from warner.output.estimate_plots import estimate_picture
+from warner.output.pages import bullets, computation_section, definitions, design_section, whole_page
 from warner.reports.counts import OPTION
 from warner.text import level_text, percent, printable
 from warner.typesetting import fragment
@@ -254,7 +254,7 @@ class _Section:
         assert self.estimate is not None
         mean = f"<p>{text}</p>" if (text := self._mean()) else ""
         if len(self.question.answers) > MOST_BARS and not self.question.several:
-            picture = svg(self.estimate, self.words.confidence, title="Estimated shares")
+            picture = estimate_picture(self.estimate, self.words.confidence, title="Estimated shares").svg()
             return (
                 f"{mean}<figure role='img' aria-label='Estimated shares; the numbers are at the end'>{picture}</figure>"
             )
@@ -329,7 +329,7 @@ def _bars(rows: Sequence[_Row]) -> str:
 
 
 def _sentences(rows: Sequence[_Row]) -> str:
-    return "<ul>" + "".join(f"<li><q>{row.name}</q>: {row.about}, {row.range}</li>" for row in rows) + "</ul>"
+    return bullets(f"<q>{row.name}</q>: {row.about}, {row.range}" for row in rows)
 
 
 def _facts(collected: Collected) -> str:
@@ -345,4 +345,4 @@ def _facts(collected: Collected) -> str:
         "privacy": f"epsilon {survey.shown_epsilon} for all questions together",
         "software": f"warner {__version__}",
     }
-    return "<dl>" + "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in lines.items()) + "</dl>"
+    return definitions(lines)
