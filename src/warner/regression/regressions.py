@@ -340,7 +340,8 @@ class Regression(TableResult):
 
     def printed(self, *given: Any, **options: Any) -> Printed:
         """Return the table for a paper, with two lines of notes, and the caveats that belong to these coefficients."""
-        return super().printed(*given, **options)._replace(notes=paper_notes(self, **options))
+        notes = (*paper_notes(self, **options), *self._skipped_sentences())
+        return super().printed(*given, **options)._replace(notes=notes)
 
     def text(self, *given: Any, **options: Any) -> str:
         """Return the table for a terminal, with the evidence and the assumptions."""
