@@ -171,7 +171,7 @@ def test_a_deck_of_cards_says_its_epsilon_before_the_survey_begins(prompt: Promp
     assert "epsilon 1.387" in told
     assert load_design(prompt.folder / "deck.json").epsilon == pytest.approx(np.log(4))
     _, told = prompt.notes("design", "cards", "truth=1/2", "say 0=1/2", "--from", "0", "--to", "4", "-o", "open.json")
-    assert "tell somebody's number for certain" in told
+    assert "reveal a respondent's number for certain" in told
     assert "epsilon inf" in told
     assert "a card needs its instruction" in prompt.complains("design", "cards", "truth", "--size", "3")
     assert "give --from and --to" in prompt.complains("design", "cards", "truth=1")

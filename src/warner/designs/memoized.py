@@ -34,7 +34,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -398,11 +397,19 @@ class Memoized(Design):
         return made
 
 
+def _l_osue(domain: Domain, *, eps_infinity: Number, eps_first: Number) -> Memoized:
+    return Memoized.unary(domain, eps_infinity=eps_infinity, eps_first=eps_first, kind=OPTIMAL)
+
+
+def _l_sue(domain: Domain, *, eps_infinity: Number, eps_first: Number) -> Memoized:
+    return Memoized.unary(domain, eps_infinity=eps_infinity, eps_first=eps_first, kind=SYMMETRIC)
+
+
 # The names of the literature, and how such a design is made
 REPEATED_DESIGNS: dict[str, Callable[..., Memoized]] = {
     "l grr": Memoized.response,
-    "l osue": partial(Memoized.unary, kind=OPTIMAL),
-    "l sue": partial(Memoized.unary, kind=SYMMETRIC),
+    "l osue": _l_osue,
+    "l sue": _l_sue,
     "rappor": Memoized.rappor,
     "loloha": Memoized.hashing,
     "dbitflippm": Memoized.bit_flips,

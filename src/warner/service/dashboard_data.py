@@ -142,6 +142,7 @@ def prospects(survey: Survey, invited: int) -> dict[str, str]:
 def fewest_reports(people: int, chance: Fraction) -> int:
     """Return the number of reports that is exceeded or reached with a probability of 95 %, if questions are drawn.
 
+    >>> from fractions import Fraction
     >>> fewest_reports(1000, Fraction(1)), fewest_reports(1000, Fraction(1, 2))
     (1000, 474)
     """
@@ -151,6 +152,7 @@ def fewest_reports(people: int, chance: Fraction) -> int:
 def responses_needed(reports: int, chance: Fraction) -> int:
     """Return the fewest responses that have so many reports with a probability of 95 %, if questions are drawn.
 
+    >>> from fractions import Fraction
     >>> responses_needed(474, Fraction(1)), responses_needed(474, Fraction(1, 2))
     (474, 999)
     """
