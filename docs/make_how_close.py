@@ -80,10 +80,10 @@ class Results:
         rows = [
             [
                 _called(name),
-                _ratio(one["mean"]),
+                _ratio(one["mean"]).partition(" ")[0],
                 _ratio(one["worst"]),
-                f"{one['above']} of {one['settings']}",
-                _ratio(variation[name]["mean"]),
+                f"{one['above']}",
+                _ratio(variation[name]["mean"]).partition(" ")[0],
             ]
             for name, one in self.of(JUDGED).items()
         ]
