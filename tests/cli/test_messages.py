@@ -21,7 +21,8 @@ DESIGN = ("design", "yes", "no", "--epsilon", "1", "-o", "made.json")
 
 def test_quiet_leaves_the_result_alone(prompt: Prompt) -> None:
     assert prompt.prints(*DESIGN).startswith("made.json: <RandomizedResponse")
-    assert prompt.prints("-q", *DESIGN) == prompt.prints(*DESIGN, "--quiet") == ""
+    assert prompt.prints("--quiet", *DESIGN) == prompt.prints(*DESIGN, "--quiet") == ""
+    assert "No such option '-q'" in prompt.complains("-q", *DESIGN)  # a question, after commands that read surveys
     assert prompt.prints(*DESIGN) != ""  # one command's silence is not the next one's
     assert prompt.prints(*ESTIMATE, "--quiet") == prompt.prints(*ESTIMATE)
 

@@ -207,7 +207,7 @@ app = Commands(
     name="warner",
     help="Recover accurate statistics from answers that respondents randomized to protect their privacy.",
     callback=lambda version, quiet: set_quiet(quiet),
-    params=[_flag("version", callback=_print_version, is_eager=True), _flag("quiet", "-q")],
+    params=[_flag("version", callback=_print_version, is_eager=True), _flag("quiet")],
     no_args_is_help=True,
     epilog="warner help COMMAND shows the options of a command.",
     context_settings={"help_option_names": ["-h", "--help"]},
