@@ -239,26 +239,14 @@ def equally_short(candidate: CandidateMechanism) -> int:
     return EQUALLY_SHORT if candidate.total is not None and candidate.design.k >= MANY_ANSWERS else 0
 
 
-def more_people(ratio: float) -> str:
-    """Write a ratio of sample sizes in words.
+def ratio_in_words(ratio: float, more: str = "more respondents", many: str = "many respondents") -> str:
+    """Write a ratio of sample sizes, or of variances, in words.
 
-    >>> more_people(1.088), more_people(2.31), more_people(103.2)
+    >>> ratio_in_words(1.088), ratio_in_words(2.31), ratio_in_words(103.2)
     ('8.8 % more respondents', '2.3 times as many respondents', '103 times as many respondents')
     """
-    return f"{100 * (ratio - 1):.2g} % more respondents" if ratio < 2 else f"{_factor(ratio)} times as many respondents"
-
-
-def times_larger(ratio: float) -> str:
-    """Write a ratio of variances in words.
-
-    >>> times_larger(1.088), times_larger(3.21)
-    ('8.8 % larger', '3.2 times as large')
-    """
-    return f"{100 * (ratio - 1):.2g} % larger" if ratio < 2 else f"{_factor(ratio)} times as large"
-
-
-def _factor(ratio: float) -> str:
-    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
+    factor = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
+    return f"{100 * (ratio - 1):.2g} % {more}" if ratio < 2 else f"{factor} times as {many}"
 
 
 def bits_text(bits: float) -> str:
@@ -350,15 +338,11 @@ class Mechanisms(TableResult):
 
     @cached_property
     def _numbers(self) -> dict[str, Counts]:
-        numbers: dict[str, Counts] = {
-            "mechanism": objects(candidate.name for candidate in self.candidates),
-            **{
-                name: np.array([getattr(candidate, name) for candidate in self.candidates])
-                for name in ("share_variance", "total", "variance", "bits")
-                if getattr(self.candidates[0], name) is not None
-            },
-            "recommended": np.array([candidate.name == self.recommended for candidate in self.candidates]),
-        }
+        numbers: dict[str, Counts] = {"mechanism": objects(candidate.name for candidate in self.candidates)}
+        for name in ("share_variance", "total", "variance", "bits"):
+            if getattr(self.candidates[0], name) is not None:
+                numbers[name] = np.array([getattr(candidate, name) for candidate in self.candidates])
+        numbers["recommended"] = numbers["mechanism"] == self.recommended
         if self.needed[0] is None and self.question.goal is None:
             return numbers
         designs = [(candidate.design, people) for candidate, people in zip(self.candidates, self.needed, strict=True)]
@@ -406,16 +390,13 @@ class Mechanisms(TableResult):
         return [*starmap(Column, numbers.items()), *readers]
 
     def title(self) -> str:
-        """Return the number of answers, the epsilon, and the precision or the number of respondents."""
         about = {"shares": "", "mean": "the mean of ", "distribution": "the distribution of "}[self.quantity]
         return f"Mechanisms for {about}{len(self.domain):,} answers at epsilon {self.shown_epsilon()}{self._about}"
 
     def footnotes(self) -> list[str]:
-        """Return the recommendation and its reasons."""
         return [self.reason]
 
     def facts(self) -> Document:
-        """Return the JSON document without its rows."""
         return {
             "answers": len(self.domain),
             "quantity": self.quantity,
@@ -466,7 +447,7 @@ class Mechanisms(TableResult):
             elif shorter:
                 why = f"no other that comes {near} of it has shorter reports"
             return f"{opening} the smallest {words.smallest}; {why}."
-        needed = more_people(recommended.criterion / best.criterion)
+        needed = ratio_in_words(recommended.criterion / best.criterion)
         if recommended.bits <= limit:
             return (
                 f"{opening} the smallest {words.smallest} among the mechanisms whose reports take at most {limit} "
@@ -499,25 +480,19 @@ class Mechanisms(TableResult):
             number, one = min(better, key=operator.itemgetter(0))
             needs = f"needs {percent(number / own, 0)} of the respondents"
             column = f"{needs} here" if asked == "people" else f"has a smaller {MEASURES[asked]} here"
-            ratio = one.criterion / recommended.criterion
-            larger = f"its {words.smallest} is {times_larger(ratio)}"
+            ratio = ratio_in_words(one.criterion / recommended.criterion, "larger", "large")
+            larger = f"its {words.smallest} is {ratio}"
             reason = larger if one.rank > recommended.rank else f"its reports take {bits_text(one.bits)} bits"
             yield sentence(f"{one.name} {column}, but {reason}")
 
     def _instead(self, words: ComparisonWords) -> Iterator[str]:
-        """Yield the sentence on randomized response if sets of answers are recommended instead."""
         recommended = preferred(self.candidates)
-        for one in self.candidates:
-            if (
-                one.name == RandomizedResponse.mechanism
-                and one.total is not None
-                and not recommended.design.law.exclusive
-            ):
-                yield sentence(
-                    f"{one.name} needs {more_people(one.criterion / recommended.criterion)} for the same "
-                    f"{words.error}, but its counts alone give the most likely shares and exact intervals for sets of "
-                    "answers"
-                )
+        one = next((one for one in self.candidates if one.name == RandomizedResponse.mechanism), None)
+        if one is not None and one.total is not None and not recommended.design.law.exclusive:
+            yield sentence(
+                f"{one.name} needs {ratio_in_words(one.criterion / recommended.criterion)} for the same {words.error}, "
+                "but its counts alone give the most likely shares and exact intervals for sets of answers"
+            )
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw the excess sample size of each mechanism over the best, against epsilon, for the same number of answers.

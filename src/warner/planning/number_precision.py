@@ -45,14 +45,11 @@ from warner.numerics import bisected, first_true
 from warner.planning.precision import PlannedSample, Precision, anytime_half_width, with_article
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Sets
+    from warner.arrays import Array
     from warner.designs.contract import Design
     from warner.designs.exact import Number
     from warner.designs.facts import SamplingModel
     from warner.planning.precision import AskedNumber, PlanningQuestion
-
-
-# Number precision
 
 
 HULL_ROUNDING = 1e-12  # by how much a point on an edge of the convex hull may lie beside it, of the largest square
@@ -76,38 +73,35 @@ def precision_of(design: Design, question: PlanningQuestion) -> Precision | Mean
 
 
 @dataclass(frozen=True, eq=False)
-class MeanPrecision(PlannedSample):
-    """Precision of a mean by sample size."""
+class NumberPrecision(PlannedSample):
+    """Precision of a mean or a quantile by sample size."""
 
     numbers: AskedNumber
-    measures = ("half_width", "error")
 
     @cached_property
     def population(self) -> Array:
         """Shares that the precision is for: as expected, or the worst."""
         if self.question.population is not None:
             return self.question.population
-        return worst_population(
-            self.numbers.memberships, self.design.law.linear.second_moments(self.numbers.memberships)
-        )
+        squares = self.design.law.linear.second_moments(self.numbers.memberships)
+        return worst_population(self.numbers.memberships, squares)
 
     @cached_property
     def _reported(self) -> Array:
         return self.design.law.probabilities(self.population)[np.newaxis]
 
-    @cached_property
-    def _sets(self) -> Sets:
-        return sets_of(self.numbers.memberships)
+
+class MeanPrecision(NumberPrecision):
+    """Precision of a mean by sample size."""
+
+    measures = ("half_width", "error")
 
     def _readout(self, n: float) -> SamplingModel:
         n = self.simple(n)
-        found = self.design.law.readout(n * self._reported, np.full((1, 1), n), self._sets)
+        found = self.design.law.readout(n * self._reported, np.full((1, 1), n), sets_of(self.numbers.memberships))
         if math.isinf(float(found.squared_errors()[0, 0])):
             raise ValueError(MEAN_UNKNOWN)
         return found
-
-    def measured(self, n: float) -> float:
-        return self.half_width(n) if self.question.measure == "half_width" else self.error(n)
 
     def error(self, n: float) -> float:
         """Return the standard error of the unbiased mean."""
@@ -129,24 +123,10 @@ class MeanPrecision(PlannedSample):
         return NumberMeasured(self.half_width(n), self.error(n), value, method)
 
 
-@dataclass(frozen=True, eq=False)
-class QuantilePrecision(PlannedSample):
+class QuantilePrecision(NumberPrecision):
     """Precision of a quantile by sample size."""
 
-    numbers: AskedNumber
     measures = ("half_width",)
-
-    @cached_property
-    def population(self) -> Array:
-        assert self.question.population is not None
-        return self.question.population
-
-    @cached_property
-    def _reported(self) -> Array:
-        return self.design.law.probabilities(self.population)[np.newaxis]
-
-    def measured(self, n: float) -> float:
-        return self.half_width(n)
 
     def half_width(self, n: float) -> float:
         r"""Average half-width of the interval over surveys.

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
@@ -62,7 +61,7 @@ from warner.reports.tallies import Pool, Tally
 from warner.results import Column, check_level
 from warner.simulate import seeded_by
 from warner.text import check_choice, counted, level_text, percent, quoted
-from warner.typesetting import percent_cells, plain_table
+from warner.typesetting import percent_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -71,7 +70,6 @@ if TYPE_CHECKING:
     from warner.designs.exact import Number
     from warner.designs.labels import Domain
     from warner.documents import Document
-    from warner.planning.number_precision import MeanPrecision, QuantilePrecision
     from warner.planning.precision import Pilot, Population
     from warner.reports.tallies import Collected
 
@@ -139,13 +137,11 @@ class NumberPlan(Tradeoff):
         return not EXACT.issuperset(self.method.split(" or "))
 
     def conditions(self) -> list[str]:
-        """Return the conditions of the precision: the interval or error, and the population."""
         about = f"of the unbiased {self.quantity}" if self.measure == "error" else f"{self.question.confidence}"
         who = " in the worst case" if self.worst_case else ", as in the population"
         return [about, f"true {self.quantity} {in_units(self.value)}{who}"]
 
     def sentences(self) -> Iterator[str]:
-        """Sentences of the plan; the first one answers the question."""
         yield solution(self)
         yield design_sentence(self.design)
         yield self._interval()
@@ -178,30 +174,7 @@ class NumberPlan(Tradeoff):
         return f"the worst case: {' and '.join(held)}"
 
 
-def number_plan(
-    precision: MeanPrecision | QuantilePrecision,
-    people: int,
-    solved_for: str,
-    delta: float | None,
-    shuffled_epsilon: float | None,
-) -> NumberPlan:
-    design, question = precision.design, precision.question
-    advice = tuple(_advice(design, question, precision.numbers))
-    measured = precision.at(float(people))
-    return NumberPlan(
-        design,
-        people,
-        solved_for,
-        question,
-        *measured,
-        precision.population,
-        delta=delta,
-        shuffled_epsilon=shuffled_epsilon,
-        advice=advice,
-    )
-
-
-def _advice(design: Design, question: PlanningQuestion, numbers: AskedNumber) -> Iterator[str]:
+def _number_advice(design: Design, question: PlanningQuestion, numbers: AskedNumber) -> Iterator[str]:
     if design.repetition() or not np.isfinite(design.epsilon):
         return
     if question.quantity == "mean":
@@ -293,31 +266,26 @@ class OpenPlan(SurveyPlan):
         numbers = [max(1, round(self.people * times)) for times in OPEN_GRID_PEOPLE] if people is None else list(people)
         designs = [self.design if epsilon == self.epsilon else self.design.with_epsilon(epsilon) for epsilon in chosen]
         plans = [open_plan(made, people=n, level=self.level, power=self.power) for made in designs for n in numbers]
-        each = np.repeat(np.array(chosen, dtype=np.float64), len(numbers))
         smallest, least = (
             np.array([getattr(made, name) for made in plans]) for name in ("smallest_share", "lower_bound")
         )
         found = np.where(smallest <= 1, smallest, np.nan)
         return [
-            Column("epsilon", each, "epsilon", partial(self.shown_epsilons, each)),
-            Column("people", np.tile(np.array(numbers, dtype=np.int64), len(chosen)), "respondents"),
+            *self.grid_columns(chosen, numbers),
             Column("smallest_share", smallest, "smallest share (%)", [x or "none" for x in percent_cells(found, 2)]),
             Column("lower_bound", least, "lower bound (%)", percent_cells(least, 2)),
         ]
 
     def title(self, *_: Any, **options: Any) -> str:
-        """Return the line above the grid."""
         return "Smallest share that is found, by epsilon and number of respondents"
 
     def footnotes(self, *_: Any, **options: Any) -> list[str]:
-        """Return the sentence that answers the question."""
         return [self._solution()]
 
     def facts(self) -> Document:
         return super().facts() | {"advice": list(self.advice())}
 
     def sentences(self) -> Iterator[str]:
-        """Return the sentences of the plan; the first one answers the question."""
         design = self.design
         bits, report = math.log2(design.values.number), math.ceil(self.report_bits)
         yield (
@@ -331,10 +299,6 @@ class OpenPlan(SurveyPlan):
         )
         yield f"The search takes about {self.steps:.1g} steps."
         yield from self.advice()
-
-    def grid_text(self) -> str:
-        """Grid as text."""
-        return plain_table(self.printed()._replace(notes=()))
 
     def _solution(self) -> str:
         people = counted(self.people, "respondent", "respondents")
@@ -393,15 +357,12 @@ def open_plan(
         people = _fewest(design, share, level, power)
     assert people is not None
     check_people(people)
+    smallest = planned_share(design, int(people), level=level, power=power)
     bound = lower_bound(design.values.number, int(people), design.epsilon, power)
-    return OpenPlan(
-        design, int(people), share, level, power, planned_share(design, int(people), level=level, power=power), bound
-    )
+    return OpenPlan(design, int(people), share, level, power, smallest, bound)
 
 
 def _fewest(design: OpenDomain, share: float, level: float, power: float) -> int:
-    """Smallest sample size that finds the share, where one fewer does not."""
-
     def enough(n: int) -> bool:
         return planned_share(design, n, level=level, power=power) <= share
 
@@ -489,7 +450,6 @@ class Plan(Tradeoff):
         return super().facts() | {"usual": None if self.usual is None else self.usual._asdict()}
 
     def conditions(self) -> list[str]:
-        """Return the conditions of the precision: all answers, or the interval of an answer and its true share."""
         if self.measure == "error":
             return ["of the unbiased shares, over all answers"]
         worst = " (worst case)" if self.worst_case and self.population is None else ""
@@ -497,7 +457,6 @@ class Plan(Tradeoff):
         return [str(self.question.confidence), f"true share{answer} {100 * self.share:.3g} %{worst}"]
 
     def sentences(self) -> Iterator[str]:
-        """Sentences of the plan; the first one answers the question."""
         return sentences(self)
 
 
@@ -555,11 +514,7 @@ def plan(
 ) -> PowerPlan: ...
 @overload
 def plan(
-    domain: Domain | Design | None = None,
-    *,
-    quantity: str | float,
-    values: Any = None,
-    **options: Unpack[PlanOptions],
+    domain: Domain | Design | None = None, *, quantity: str | float, values: Any = None, **options: Unpack[PlanOptions]
 ) -> NumberPlan: ...
 def plan(
     domain: Domain | Design | OpenDomain | SplitQuestionnaire | None = None,
@@ -680,35 +635,24 @@ def plan(
     9555
     """
     tested = Hypothesis(reference, shares, coefficient, covariate, other_design, alternative)
+    about_shares = {"delta": delta, "quantity": None if quantity == "shares" else quantity}
+    of_answers = {"mechanism": mechanism, "epsilon": epsilon, "answer": answer, "population": population}
+    of_answers |= {"pilot": pilot, "design_effect": design_effect, "values": values, **vars(tested)}
+    precise = {"half_width": half_width, "error": error, "simultaneous": simultaneous or None, **about_shares}
     if isinstance(domain, SplitQuestionnaire):
-        others = (mechanism, epsilon, answer, population, pilot, design_effect, delta, values, *vars(tested).values())
-        if quantity != "shares" or any(other is not None for other in others):
+        if any(value is not None for value in (of_answers | about_shares).values()):
             raise TypeError("plan of several questions takes people, half_width, error, share, level and simultaneous")
         measure, goal = measure_of(half_width, error)
         return split_plan(domain, plan, people, measure, goal=goal, share=share, level=level, simultaneous=simultaneous)
     if isinstance(domain, OpenDomain):
-        _refuse_for_open_domain(
-            **vars(tested),
-            mechanism=mechanism,
-            epsilon=epsilon,
-            half_width=half_width,
-            error=error,
-            answer=answer,
-            simultaneous=simultaneous or None,
-            population=population,
-            pilot=pilot,
-            design_effect=design_effect,
-            delta=delta,
-            quantity=None if quantity == "shares" else quantity,
-            values=values,
-        )
+        _refuse(of_answers | precise, "an open domain; give people or share, level and power")
         return open_plan(domain, people=people, share=share, level=level, power=power)
     if pilot is not None and population is not None:
         raise TypeError("give a population or a pilot, not both")
     measure, goal = measure_of(half_width, error)
     if testing := any(value is not None for value in vars(tested).values()):
         tested.check(share, level, power)
-        _refuse_for_tests(half_width, error, simultaneous or None, delta, None if quantity == "shares" else quantity)
+        _refuse(precise, "a test; give people, or the power to reach")
         share = share if shares is None else sum(shares) / 2
     reports = None if pilot is None else tally_of(pilot)
     given = [name for name, value in (("people", people), (measure, goal)) if value is not None]
@@ -751,20 +695,13 @@ def plan(
         solved_for, people = "people", fewest_people(design, question, goal)
     precision, people = precision_of(design, question), int(people)
     central = None if delta is None else shuffled(design, people, delta)
+    known, measured = (design, people, solved_for, question), precision.at(float(people))
     if not isinstance(precision, Precision):
-        return number_plan(precision, people, solved_for, delta, central)
-    return Plan(
-        design,
-        people,
-        solved_for,
-        question,
-        *precision.at(float(people)),
-        errors=_predicted_errors(precision, people, rng),
-        usual=_usual(precision, people, solved_for),
-        delta=delta,
-        shuffled_epsilon=central,
-        advice=tuple(advice(precision)),
-    )
+        told = tuple(_number_advice(design, question, precision.numbers))
+        return NumberPlan(*known, *measured, precision.population, delta=delta, shuffled_epsilon=central, advice=told)
+    errors, usual = _predicted_errors(precision, people, rng), _usual(precision, people, solved_for)
+    told = tuple(advice(precision))
+    return Plan(*known, *measured, errors, usual, delta=delta, shuffled_epsilon=central, advice=told)
 
 
 def _usual(precision: Precision, people: int, solved_for: str) -> UsualShare | None:
@@ -778,23 +715,13 @@ def _usual(precision: Precision, people: int, solved_for: str) -> UsualShare | N
     return UsualShare(USUAL_SHARE, people, Precision(design, usual).half_width(float(people)))
 
 
-def _refuse_for_tests(*given: Any) -> None:
-    names = ("half_width", "error", "simultaneous", "delta", "quantity")
-    if surplus := [name for name, value in zip(names, given, strict=True) if value is not None]:
-        raise TypeError(f"{surplus[0]} must be left out for a test; give people, or the power to reach")
-
-
-def _refuse_for_open_domain(**given: Any) -> None:
-    if surplus := [name for name, value in given.items() if value is not None]:
-        raise TypeError(f"{surplus[0]} must be left out for an open domain; give people or share, level and power")
+def _refuse(options: dict[str, Any], where: str) -> None:
+    if given := [name for name, value in options.items() if value is not None]:
+        raise TypeError(f"{given[0]} must be left out for {where}")
 
 
 def _source(
-    domain: Any,
-    mechanism: str | None,
-    epsilon: Number | None,
-    reports: Collected | None,
-    given: list[str],
+    domain: Any, mechanism: str | None, epsilon: Number | None, reports: Collected | None, given: list[str]
 ) -> Any:
     """Return the design or the answers to plan with; two of epsilon, people and a goal must be known."""
     if domain is None and reports is None:
@@ -831,13 +758,10 @@ def _design(source: Any, mechanism: str | None, epsilon: Number | None, question
 
 
 def _most_private(source: Any, mechanism: str | None, people: int, question: PlanningQuestion, goal: float) -> Design:
-    """Find the smallest epsilon that reaches the goal, for a given mechanism or for the one recommended there.
-
-    The recommendation depends on epsilon: it is followed from randomized response until it stays the same.
-    """
     if isinstance(source, Design) or mechanism is not None:
         first = source if isinstance(source, Design) else _made(source, mechanism or "", 1, question)
         return smallest_epsilon(first, people, question, goal)
+    # The recommendation depends on epsilon: follow it from randomized response until it stays the same.
     found: dict[str, Design] = {}
     name, design = "", _made(source, RandomizedResponse.mechanism, 1, question)
     while name not in found:
@@ -869,11 +793,7 @@ def _check_identified(design: Design, question: PlanningQuestion) -> None:
 
 
 def _predicted_errors(precision: Precision, people: int, rng: np.random.Generator | None) -> dict[str, float]:
-    """Predict the root-mean-square error of each estimator for the population, by simulated surveys.
-
-    They are relative to the error of `inv` in the same surveys, whose expectation is known: most of the simulation
-    error cancels.
-    """
+    """Predict the root-mean-square error of each estimator for the population, by simulated surveys."""
     design, population = precision.design, precision.question.population
     if population is None:
         return {}
@@ -887,13 +807,11 @@ def _predicted_errors(precision: Precision, people: int, rng: np.random.Generato
         if surveys < SIMULATED_SURVEYS:  # that would take minutes
             return known
     generator = seeded_by(np.append(population, [people, design.epsilon])) if rng is None else rng
-    methods = [
-        name for name in METHODS_COMPARED if all_identified or METHODS[name].likelihood
-    ]  # the others undo the randomization
-    squared = predicted_errors(
-        population, [(design, alone)], rng=generator, surveys=surveys, methods=[*known, *methods]
-    )
+    # Methods without a likelihood undo the randomization.
+    methods = [*known, *(name for name in METHODS_COMPARED if all_identified or METHODS[name].likelihood)]
+    squared = predicted_errors(population, [(design, alone)], rng=generator, surveys=surveys, methods=methods)
     simulated = {name: math.sqrt(error / design.k) for name, error in squared.items()}
+    # Relative to the error of `inv` in the same surveys, whose expectation is known, most simulation error cancels.
     unbiased = simulated.pop(UNBIASED, 0.0)
     ratio = known[UNBIASED] / unbiased if unbiased > 0 else 1.0
     return known | {name: ratio * error for name, error in simulated.items()}

@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -49,7 +48,7 @@ from warner.planning.tradeoffs import GRID_EPSILONS, SurveyPlan
 from warner.planning.wording import design_effect, design_sentence, share_text
 from warner.results import Column, check_level
 from warner.text import counted, level_text, quoted
-from warner.typesetting import percent_cells, plain_table
+from warner.typesetting import percent_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,7 +108,7 @@ class Hypothesis:
             raise TypeError(f"other_design must be a design, but got {self.other_design!r}")
         if self.shares is not None and np.shape(self.shares) != (2,):
             raise ValueError(f"shares must be two numbers, the share in each group, but got {self.shares!r}")
-        for name, value in [("reference", self.reference), *(("shares", value) for value in self.shares or ())]:
+        for name, value in (("reference", self.reference), *(("shares", value) for value in self.shares or ())):
             if value is not None and not 0 <= value <= 1:
                 raise ValueError(f"{name} must be from 0 to 1, but got {value!r}")
         if self.test == "reference" and self.reference == share:
@@ -227,12 +226,11 @@ def _test(design: Design, question: PlanningQuestion, asked: Hypothesis) -> tupl
     coefficient = asked.coefficient or 0.0
     held = expit(logit(share) + coefficient * x)
     reported = one.base + one.gain * held
-    weights = (
-        parts / parts.sum() * (one.gain * held * (1 - held)) ** 2 / np.maximum(reported * (1 - reported), SMALLEST)
-    )
+    slope, variance = one.gain * held * (1 - held), np.maximum(reported * (1 - reported), SMALLEST)
+    weights = parts / parts.sum() * slope**2 / variance
     rows = np.stack([np.ones_like(x), x])
-    variance = float(np.linalg.inv((rows * weights) @ rows.T)[1, 1])
-    return NormalTest(coefficient, variance, variance), one.asked
+    squared_error = float(np.linalg.inv((rows * weights) @ rows.T)[1, 1])
+    return NormalTest(coefficient, squared_error, squared_error), one.asked
 
 
 def _two_groups(laws: tuple[_Counted, _Counted], shares: tuple[float, float]) -> NormalTest:
@@ -324,27 +322,15 @@ class PowerPlan(SurveyPlan):
         share = self.question.share_asked
         designs = [self.design if x == self.epsilon else with_epsilon(self.design, x, share) for x in epsilons]
         powers = np.array([_power(made, self.question, self.hypothesis, n) for made in designs for n in sizes])
-        each = np.repeat(np.array(epsilons, dtype=np.float64), len(sizes))
-        return [
-            Column("epsilon", each, "epsilon", partial(self.shown_epsilons, each)),
-            Column("people", np.tile(np.array(sizes, dtype=np.int64), len(epsilons)), "respondents"),
-            Column("power", powers, "power (%)", percent_cells(powers, 1)),
-        ]
+        return [*self.grid_columns(epsilons, sizes), Column("power", powers, "power (%)", percent_cells(powers, 1))]
 
     def title(self, *_: Any, **options: Any) -> str:
-        """Return the line above the grid."""
         return f"Power by epsilon and number of respondents{' in each group' if self.hypothesis.shares else ''}"
 
     def footnotes(self, *_: Any, **options: Any) -> list[str]:
-        """Return the sentences on the solution and the test."""
         return [self._solution(), self._basis()]
 
-    def grid_text(self) -> str:
-        """Grid as text."""
-        return plain_table(self.printed()._replace(notes=()))
-
     def sentences(self) -> Iterator[str]:
-        """Return the sentences of the plan; the first one answers the question."""
         yield self._solution()
         yield design_sentence(self.design)
         if self.hypothesis.other_design is not None:

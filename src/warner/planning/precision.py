@@ -80,9 +80,6 @@ if TYPE_CHECKING:
     Population = str | tuple[str, float] | os.PathLike[str] | ArrayLike | Pilot
 
 
-# Precision
-
-
 MEASURES = {"half_width": "interval half-width", "error": "root-mean-square error"}
 AMOUNT_DIGITS = 3  # of half-widths in the unit of the answers
 PLANNED = ("shares", "mean", "median")  # what can be planned for, besides quantiles by their number
@@ -92,18 +89,10 @@ BOUNDLESS_PEOPLE = float(LARGEST_TOTAL)  # so many that half a report more of ea
 
 @dataclass(frozen=True, eq=False)
 class AskedNumber:
-    """Numeric answers of which the mean or a quantile is planned.
+    """Numeric answers of which the mean or a quantile is planned."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (k,)
-        The number of each answer.
-    tau : float or None
-        Probability of the quantile; None for the mean.
-    """
-
-    values: Array
-    tau: float | None = None
+    values: Array  # the number of each answer, of shape (k,)
+    tau: float | None = None  # probability of the quantile; None for the mean
 
     @property
     def name(self) -> str:
@@ -242,34 +231,31 @@ def with_article(measure: str) -> str:
 
 def check_question(question: PlanningQuestion) -> None:
     check_power(question.power)
-    if question.numbers is not None:
-        _check_numbers(question)
     share, goal = question.share, question.goal
-    if share is not None and not 0 <= share <= 1:
-        raise ValueError(f"share must be from 0 to 1, but got {share!r}")
     most = 0.5 if question.measure == "half_width" else 1.0
     unit = "as a share (0.02 is two percentage points)"
     if question.numbers is not None:
-        most = question.numbers.width / 2
-        unit = "in the unit of the answers, and less than half of their range"
+        _check_numbers(question, question.numbers)
+        most, unit = question.numbers.width / 2, "in the unit of the answers, and less than half of their range"
+    if share is not None and not 0 <= share <= 1:
+        raise ValueError(f"share must be from 0 to 1, but got {share!r}")
     if goal is not None and (not isinstance(goal, float | int | np.floating) or not 0 < goal < most):
         raise ValueError(f"{question.measure} must be above 0 and below {most:g}, {unit}, but got {goal!r}")
 
 
-def _check_numbers(question: PlanningQuestion) -> None:
-    assert question.numbers is not None
-    name = question.numbers.name
+def _check_numbers(question: PlanningQuestion, numbers: AskedNumber) -> None:
+    name = numbers.name
     for option, given in (("share", question.share), ("answer", question.answer)):
         if given is not None:
             raise ValueError(f"{option} must be left out where the {name} is planned; it is for shares")
     if question.confidence.simultaneous:
         raise ValueError(f"simultaneous must be left out where the {name} is planned: it is one interval")
-    if question.numbers.tau is not None and question.population is None:
+    if numbers.tau is not None and question.population is None:
         raise ValueError(
             f"population must be given to plan the {name}, as the expected shares: where the distribution does not "
             "rise, no sample size identifies a quantile"
         )
-    if question.numbers.tau is not None and question.measure == "error":
+    if numbers.tau is not None and question.measure == "error":
         raise ValueError(f"error must be left out where the {name} is planned; give half_width")
 
 
@@ -329,6 +315,10 @@ class PlannedSample:
     def simple(self, n: float) -> float:
         return n / self.design_effect
 
+    def measured(self, n: float) -> float:
+        """Return the measure that the question asks for."""
+        return float(getattr(self, self.question.measure)(n))
+
 
 class Precision(PlannedSample):
     """Precision of shares under a design, by sample size."""
@@ -359,10 +349,20 @@ class Precision(PlannedSample):
 
     @cached_property
     def _vertices(self) -> Vertices:
-        return _vertices(self.design)
-
-    def measured(self, n: float) -> float:
-        return self.half_width(n) if self.question.measure == "half_width" else self.error(n)
+        design, k = self.design, self.design.k
+        reported = design.law.probabilities(np.eye(k))
+        readout = design.law.readout(BOUNDLESS_PEOPLE * reported, np.full((k, 1), BOUNDLESS_PEOPLE))
+        base, gain, exact = (np.broadcast_to(part, k) for part in (readout.base, readout.gain, readout.exact))
+        error = np.zeros((k, k)) if readout.error is None else np.broadcast_to(readout.error, (k, k))
+        identified = exact | np.isfinite(error).all(axis=0)
+        # The variance per report, for each answer (column) if all hold one answer (row): A - 1 on the diagonal, else B
+        variance = np.where(identified, BOUNDLESS_PEOPLE * np.square(np.where(identified, error, 0)), 0)
+        within = np.diagonal(variance) + 1
+        without = np.where(np.eye(k, dtype=bool), -np.inf, variance)
+        worst = np.clip((within - without.max(axis=0)) / 2, 0, 1)
+        share = np.where(exact, _nearest_to_half(base, gain), worst)
+        asked = np.broadcast_to(readout.trials, (k, k))[0] / BOUNDLESS_PEOPLE
+        return Vertices(reported, base, gain, exact, asked, identified, without.argmax(axis=0), share)
 
     def half_width(self, n: float) -> float:
         return float(self._half_widths(self.simple(n)).max())
@@ -501,23 +501,6 @@ class Vertices(NamedTuple):
     share: Array
 
 
-def _vertices(design: Design) -> Vertices:
-    k = design.k
-    reported = design.law.probabilities(np.eye(k))
-    readout = design.law.readout(BOUNDLESS_PEOPLE * reported, np.full((k, 1), BOUNDLESS_PEOPLE))
-    base, gain, exact = (np.broadcast_to(part, k) for part in (readout.base, readout.gain, readout.exact))
-    error = np.zeros((k, k)) if readout.error is None else np.broadcast_to(readout.error, (k, k))
-    identified = exact | np.isfinite(error).all(axis=0)
-    # The variance per report, for each answer (column) if all hold one answer (row): A - 1 on the diagonal, else B.
-    variance = np.where(identified, BOUNDLESS_PEOPLE * np.square(np.where(identified, error, 0)), 0)
-    within = np.diagonal(variance) + 1
-    without = np.where(np.eye(k, dtype=bool), -np.inf, variance)
-    worst = np.clip((within - without.max(axis=0)) / 2, 0, 1)
-    share = np.where(exact, _nearest_to_half(base, gain), worst)
-    asked = np.broadcast_to(readout.trials, (k, k))[0] / BOUNDLESS_PEOPLE
-    return Vertices(reported, base, gain, exact, asked, identified, without.argmax(axis=0), share)
-
-
 def _unlike(vertices: Vertices, question: PlanningQuestion, places: Integers) -> Cases:
     """Return the cases of these answers; the true answers of the others are the least favorable ones if not known."""
     base, gain, exact = vertices.base[places], vertices.gain[places], vertices.exact[places]
@@ -562,16 +545,9 @@ ROUNDED_SUM = 0.01  # how much the sum of rounded shares in a file may differ fr
 def population_shares(population: Population, domain: Labels) -> Array:
     """Return the expected shares in the order of the domain.
 
-    Parameters
-    ----------
-    population : str, tuple, path, array_like, Estimate, Tally or Pool
-        ``"uniform"``; ``("zipf", s)`` or ``"zipf:s"``; a CSV file with the columns value and share (or count), where
-        answers without a row have none; K shares; or a pilot: its `inv_p` estimate, over all groups.
-    domain : tuple or range
-        The possible answers.
+    By name (``"uniform"``, ``("zipf", s)`` or ``"zipf:s"``); from a CSV file with the columns value and share (or
+    count), where answers without a row have none; K shares; or a pilot: its `inv_p` estimate, over all groups.
 
-    Examples
-    --------
     >>> population_shares("zipf:1", range(3)) * 11
     array([6., 3., 2.])
     """
@@ -608,24 +584,12 @@ def tally_of(pilot: Pilot) -> Collected:
 
 @dataclass(frozen=True, eq=False)
 class DesignEffect:
-    """The design effect of a sample: given, or that of a pilot's reports.
+    """The design effect of a sample: given, or that of a pilot's reports."""
 
-    Attributes
-    ----------
-    value : float
-        The design effect; under the pilot's design, if it is that of a pilot.
-    pilot : Design or None
-        The pilot's design.
-    shares : ndarray of shape (k,) or None
-        The expected shares.
-    sets : sequence of sets or None
-        The sets of answers that are estimated; the sum over all answers if None.
-    """
-
-    value: float
-    pilot: Design | None = None
-    shares: Array | None = None
-    sets: Sets | None = None
+    value: float  # under the pilot's design, if it is that of a pilot
+    pilot: Design | None = None  # the design of the pilot
+    shares: Array | None = None  # as expected, of shape (k,)
+    sets: Sets | None = None  # of answers that are estimated; the sum over all answers if None
 
     def under(self, design: Design) -> float:
         """Design effect of the same sample under another design."""
@@ -652,8 +616,8 @@ def pilot_effect(pilot: Pilot, shares: Array, question: PlanningQuestion) -> Des
     if reports.simple:
         return None
     if isinstance(reports, Pool) or reports.sample is None or reports.by:
-        lacking = "has groups" if reports.by and reports.sample is not None else "has weights"
-        remedy = "count it without by=, or give" if lacking == "has groups" else "give"
+        grouped = reports.by and reports.sample is not None
+        lacking, remedy = ("has groups", "count it without by=, or give") if grouped else ("has weights", "give")
         raise ValueError(
             f"pilot {lacking}, so that its design effect is not known; {remedy} design_effect=, which is 1 for a "
             "simple random sample"
@@ -683,10 +647,9 @@ def pilot_effect(pilot: Pilot, shares: Array, question: PlanningQuestion) -> Des
 
 def _sets_asked(design: Design, shares: Array, question: PlanningQuestion) -> Sets | None:
     """Return the sets of answers whose design effect matters; None for all answers."""
-    numbers = question.numbers
-    if numbers is not None and numbers.tau is None:
-        return LinearCombination(numbers.memberships[np.newaxis])
-    if numbers is not None and numbers.tau is not None:
+    if (numbers := question.numbers) is not None:
+        if numbers.tau is None:
+            return LinearCombination(numbers.memberships[np.newaxis])
         order = np.argsort(numbers.values, kind="stable")
         last = int(np.searchsorted(np.cumsum(shares[order]), numbers.tau))
         below = numbers.values <= numbers.values[order[min(last, design.k - 2)]]

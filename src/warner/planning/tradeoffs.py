@@ -64,6 +64,19 @@ class SurveyPlan(TableResult):
         """Write the epsilons of a grid; the epsilon of the plan in four digits, rounded up."""
         return [self.design.shown_epsilon() if x == self.epsilon else f"{x:g}" for x in epsilons.tolist()]
 
+    def grid_columns(self, epsilons: Sequence[float], people: Sequence[int]) -> list[Column]:
+        """Return the columns of a grid with a row for each pair of an epsilon and a sample size."""
+        each = np.repeat(np.array(epsilons, dtype=np.float64), len(people))
+        sizes = np.tile(np.array(people, dtype=np.int64), len(epsilons))
+        return [
+            Column("epsilon", each, "epsilon", partial(self.shown_epsilons, each)),
+            Column("people", sizes, "respondents"),
+        ]
+
+    def grid_text(self) -> str:
+        """Grid as text."""
+        return plain_table(self.printed()._replace(notes=()))
+
     def facts(self) -> Document:
         """Return the design, and the fields of the plan."""
         known = {name: getattr(self, name) for name in self.fields}
@@ -181,9 +194,7 @@ class Tradeoff(SurveyPlan):
         ]
         planned = [precision_of(design, self.question) for design in designs]
         pairs = [(precision, float(n)) for precision in planned for n in people]
-        each = np.repeat(np.array(epsilons, dtype=np.float64), len(people))
-        columns = [Column("epsilon", each, "epsilon", partial(self.shown_epsilons, each))]
-        columns.append(Column("people", np.tile(np.array(people, dtype=np.int64), len(epsilons)), "respondents"))
+        columns = self.grid_columns(epsilons, people)
         for measure in planned[0].measures:
             reached = np.array([getattr(precision, measure)(n) for precision, n in pairs])
             shown = partial(cells, self.question.scale * reached)
@@ -191,15 +202,12 @@ class Tradeoff(SurveyPlan):
         return columns
 
     def title(self, *_: Any, **options: Any) -> str:
-        """Return the line above the grid."""
         return "Precision by epsilon and number of respondents"
 
     def footnotes(self, *_: Any, **options: Any) -> list[str]:
-        """Return the sentences on the solution, the design and the interval."""
         return list(islice(self.sentences(), 3))
 
     def facts(self) -> Document:
-        """Return the JSON document of the plan; the design has the fields of its own file."""
         mechanisms = None if self.mechanisms is None else self.mechanisms.to_dict()
         return super().facts() | {"advice": list(self.advice), "mechanisms": mechanisms}
 
@@ -249,7 +257,6 @@ class Tradeoff(SurveyPlan):
 
 
 def _two_digits(number: float) -> int:
-    """Round to two digits, which are easy to remember."""
     unit = int(10 ** max(0, math.floor(math.log10(max(number, 1))) - 1))
     return round(number / unit) * unit
 
@@ -305,7 +312,6 @@ class SplitPlan(SurveyPlan):
         ]
 
     def title(self, *_: Any, **options: Any) -> str:
-        """Return the line above the table."""
         return "Precision of the shares of each question"
 
     def footnotes(self, *_: Any, **options: Any) -> list[str]:
@@ -313,7 +319,6 @@ class SplitPlan(SurveyPlan):
         return self.sentences()
 
     def sentences(self) -> list[str]:
-        """Return the sentences of the plan; the first one answers the question."""
         many = counted(self.people, "respondent", "respondents")
         each = f"each question is asked of {self.least:,} of them or more with a probability of {percent(PROBABLY, 0)}"
         whole = f"{many}: {'all of them count for each question' if self.least == self.people else each}."
