@@ -92,7 +92,11 @@ def agreement_test(tally: Collected) -> AgreementTest | None:
             farthest[group] += [(distance, pair, row, answer) for answer, distance in pair.farthest(row).items()]
     if not comparisons.any():
         return None
-    clearest = tuple(map(_clearest, farthest))
+    clearest: list[Compared | None] = []
+    for differences in farthest:
+        least = CLOSE_TO_LARGEST * max((distance for distance, *_ in differences), default=0.0)
+        tested = (pair.compared(row, answer) for distance, pair, row, answer in differences if distance >= least)
+        clearest.append(min(tested, key=lambda one: one.p_value, default=None))
     smallest = np.array([np.nan if one is None else one.p_value for one in clearest])
     p_values = np.minimum(1, comparisons * smallest)
 
@@ -100,10 +104,8 @@ def agreement_test(tally: Collected) -> AgreementTest | None:
         one = clearest[group]
         if one is None:
             return "Same population: fewer than two collections can be compared."
-        first, second = (
-            f"{percent(share)} in collection {index + 1}"
-            for share, index in zip(one.shares, one.collections, strict=True)
-        )
+        where = zip(one.shares, one.collections, strict=True)
+        first, second = (f"{percent(share)} in collection {index + 1}" for share, index in where)
         number = int(comparisons[group])
         most = f", the clearest of {number:,} comparisons" if number > 1 else ""
         kind = "approximate" if approximate[group] else "exact"
@@ -113,7 +115,8 @@ def agreement_test(tally: Collected) -> AgreementTest | None:
             f"{p_value(p_values[group])} ({kind}{times})."
         )
 
-    return AgreementTest(NAME, p_values, sentence, compared=clearest, comparisons=comparisons, approximate=approximate)
+    compared = tuple(clearest)
+    return AgreementTest(NAME, p_values, sentence, compared=compared, comparisons=comparisons, approximate=approximate)
 
 
 def agreement_evidence(tally: Collected) -> tuple[float, str] | None:
@@ -137,13 +140,6 @@ def agreement_evidence(tally: Collected) -> tuple[float, str] | None:
                 label = quoted(one.answer)
                 smallest, words = p, f"the shares of {label} differ between collections {first} and {second}"
     return min(1.0, smallest), words
-
-
-def _clearest(farthest: list[tuple[float, _Pair, int, int]]) -> Compared | None:
-    """Test the largest differences of a group, and return the comparison with the smallest p-value."""
-    least = CLOSE_TO_LARGEST * max((distance for distance, *_ in farthest), default=0.0)
-    tested = (pair.compared(row, answer) for distance, pair, row, answer in farthest if distance >= least)
-    return min(tested, key=lambda one: one.p_value, default=None)
 
 
 # Pairs of collections
@@ -217,13 +213,11 @@ class _Pair:
         return {answer: abs(float(distances[answer])) for answer in sorted(ends)}
 
     def compared(self, row: int, answer: int) -> Compared:
-        exact = bool(self.exact[row, answer])
-        if exact:
-            p = equality_test(self.first.count(row, answer), self.second.count(row, answer))
+        sides = self.first, self.second
+        if self.exact[row, answer]:
+            p = equality_test(*(side.count(row, answer) for side in sides))
         else:
-            p = joined_test(
-                [side.sample(row, answer, count=bool(side.exact[row, answer])) for side in (self.first, self.second)]
-            )
+            p = joined_test([side.sample(row, answer, count=bool(side.exact[row, answer])) for side in sides])
         shares = float(self.first.share[row, answer]), float(self.second.share[row, answer])
         return Compared(self.labels[answer], self.collections, shares, p)
 

@@ -64,11 +64,7 @@ if TYPE_CHECKING:
 
 
 def moved_by(tally: Collected, fakes: float) -> PerGroup:
-    """Bound how far so many fake reports among those counted can have moved any one share.
-
-    With weights, `fakes` is the weight of the fakes together. Of a pool, the most that fakes in one collection can do
-    to what that collection says.
-    """
+    """Bound how far so many fake reports can have moved any one share; see `Check.moved_by`."""
     if not 0 <= fakes < math.inf:
         raise ValueError(f"fakes must be a number of reports, at least 0, but got {fakes!r}")
     moved = []
@@ -90,7 +86,13 @@ def influence_text(tally: Collected, fakes: int | None = None, method: str | Non
     'Fake reports: 1 fake among the reports can have moved any share by up to 2 percentage points.'
     """
     most = ", in the collection where that is most" if len(tally.parts) > 1 else ""
-    times, others = (1, _for_whom(tally)) if method is None else _of_method(tally, method)
+    times, others = 1, ""
+    if method is None:
+        others = _for_whom(tally)
+    elif (bound := described(method).fake_bound(tally)) is not None:
+        times = bound
+    else:
+        others = " This bound is for the unbiased estimate; none is known for the shares that are shown."
     if fakes is None:
         leverage = times * max(part.design.law.linear.influence() for part in tally.parts if part.design.epsilon > 0)
         text = (
@@ -105,14 +107,6 @@ def influence_text(tally: Collected, fakes: int | None = None, method: str | Non
             f"by up to {100 * times * np.nanmax(moved_by(tally, fakes)):.3g} percentage points{where}{most}."
         )
     return text + _at_once(tally) + others
-
-
-def _of_method(tally: Collected, method: str) -> tuple[int, str]:
-    """Return the factor of the bound for an estimator, and a sentence if no bound is known for it."""
-    times = described(method).fake_bound(tally)
-    if times is None:
-        return 1, " This bound is for the unbiased estimate; none is known for the shares that are shown."
-    return times, ""
 
 
 def _at_once(tally: Collected) -> str:
@@ -223,14 +217,9 @@ class Findings:
     def limited_to(self, rejected: Mask) -> Findings:
         """Leave what is said of single answers, kinds and epsilon to the groups whose reports do not fit."""
         named, spent, types = rejected[:, np.newaxis], self.epsilon_at_least, self.misfit_kinds
-        return replace(
-            self,
-            misfits=self.misfits & named,
-            epsilon_at_least=None
-            if spent is None
-            else np.where(rejected, spent, np.minimum(spent, self.tally.design.epsilon)),
-            misfit_kinds=None if types is None else types & named,
-        )
+        spent = None if spent is None else np.where(rejected, spent, np.minimum(spent, self.tally.design.epsilon))
+        types = None if types is None else types & named
+        return replace(self, misfits=self.misfits & named, epsilon_at_least=spent, misfit_kinds=types)
 
     @property
     def sees_more_noise(self) -> bool:
@@ -415,11 +404,9 @@ class Check(TableResult):
         return [*columns, Column(heading="verdict", texts=verdicts.tolist())]
 
     def title(self, *_: Any, **options: Any) -> str:
-        """Return the line above the table."""
         return "Fit of the reports to their design"
 
     def footnotes(self, *_: Any, **options: Any) -> list[str]:
-        """Return the verdict, the reports that were checked, and whether a test is approximate."""
         return [self.verdict(), self._heading(), *self._approximate()]
 
     def json_fields(self) -> Document:
@@ -435,18 +422,16 @@ class Check(TableResult):
         for row, answered in enumerate(tally.answered.tolist()):
             name = {"group": dict(zip(tally.by, tally.groups[row], strict=True))} if tally.by else {}
             moved = all_moved[row] if all_moved is not None and answered else None
-            groups.append(
-                name
-                | {
-                    "reports": np.atleast_1d(tally.n)[row].item(),
-                    "p_value": plain(self._p_values[row]),
-                    "fits": bool(fits[row]) if answered else None,
-                    "collections": [_collection(part, row) for part in self.findings],
-                    "same_population": None if self.agreement is None else self.agreement.document(row),
-                    "fakes": self.fakes,
-                    "moved_by_fakes": plain(moved),
-                }
-            )
+            found = {
+                "reports": np.atleast_1d(tally.n)[row].item(),
+                "p_value": plain(self._p_values[row]),
+                "fits": bool(fits[row]) if answered else None,
+                "collections": [_collection(part, row) for part in self.findings],
+                "same_population": None if self.agreement is None else self.agreement.document(row),
+                "fakes": self.fakes,
+                "moved_by_fakes": plain(moved),
+            }
+            groups.append(name | found)
         return {
             "format": "warner check",
             "version": 1,
@@ -462,7 +447,6 @@ class Check(TableResult):
         }
 
     def text(self) -> str:
-        """Return the verdict, its reasons, and what cannot be detected."""
         seen = all(part.sees_more_noise for part in self.findings)
         table = [plain_table(Printed(self.printed(rows=GROUPS_SHOWN).columns))] if self.tally.by else []
         hidden = len(self._order) - GROUPS_SHOWN
@@ -493,26 +477,20 @@ class Check(TableResult):
         p, limit = p_value(self.overall_p_value), 1 - self.level
         if not self.tests:
             return "Nothing can be tested: this design adds no noise, and every set of reports fits it."
-        claim = "the design" if len(self.findings) == 1 else "their designs"
+        design = "the design" if len(self.findings) == 1 else "their designs"
         own, together = self._rejected
-        if together.any() and not own.any():
-            return self._disagreement()
+        failed, groups = int(np.sum(~np.atleast_1d(self.group_fits))), counted(self._answered, "group", "groups")
+        misfit = f"The reports do not fit {design}"
+        if disagree := bool(together.any() and not own.any()):
+            misfit = "The collections do not seem to come from one population"
         if not self.tally.by:
-            if self.fits:
-                return f"The reports fit {claim} ({p}; a misfit would have p < {limit:.4g})."
-            return f"The reports do not fit {claim} ({p}, below {limit:.4g})."
-        failed, groups = int((~self.group_fits).sum()), counted(self._answered, "group", "groups")
-        if failed:
-            return f"The reports do not fit {claim} in {failed:,} of {groups}: {p} (corrected for {groups})."
+            if self.fits and not disagree:
+                return f"The reports fit {design} ({p}; a misfit would have p < {limit:.4g})."
+            return f"{misfit} ({p}, below {limit:.4g})."
+        if failed or disagree:
+            return f"{misfit} in {failed:,} of {groups}: {p} (corrected for {groups})."
         every = f"all {groups}" if self._answered > 1 else "the only group with reports"
-        return f"The reports fit {claim} in {every}: {p} (corrected for {groups})."
-
-    def _disagreement(self) -> str:
-        p, claim = p_value(self.overall_p_value), "The collections do not seem to come from one population"
-        if not self.tally.by:
-            return f"{claim} ({p}, below {1 - self.level:.4g})."
-        failed, groups = int((~self.group_fits).sum()), counted(self._answered, "group", "groups")
-        return f"{claim} in {failed:,} of {groups}: {p} (corrected for {groups})."
+        return f"The reports fit {design} in {every}: {p} (corrected for {groups})."
 
     def _approximate(self) -> list[str]:
         some = self.agreement is not None and bool(self.agreement.approximate.any())
@@ -630,13 +608,10 @@ NOT_DETECTED = (
     "No such check can detect more noise than claimed, reports made up uniformly at random, or respondents who did not "
     "answer honestly. All of these look like honest answers from another population. A good fit is no proof."
 )
-
-
 NOT_DETECTED_BY_TYPES = (
     "No such check can detect respondents who did not answer honestly, or reports that were made up by the rules of "
     "the design. They look like honest answers from another population. A good fit is no proof."
 )
-
 NOT_DETECTED_IN_POOLS = " In a pool they are detected where they change the shares of the collections differently."
 
 
@@ -658,12 +633,7 @@ def _collection(part: Findings, group: int) -> Document:
     bound = None if part.epsilon_at_least is None else float(part.epsilon_at_least[group])
     return {
         "tests": [
-            {
-                "name": test.name,
-                "p_value": plain(test.p_value[group]),
-                **test.details(group),
-            }
-            for test in part.tests
+            {"name": test.name, "p_value": plain(test.p_value[group]), **test.details(group)} for test in part.tests
         ],
         "epsilon_at_least": "inf" if bound == math.inf else plain(bound),
         "misfits": [columns[i] for i in np.flatnonzero(part.misfits[group])],
@@ -738,16 +708,13 @@ class OpenCheck(TableResult):
         ]
 
     def title(self) -> str:
-        """Return the line above the table."""
         return "Fit of open reports to their design"
 
     def footnotes(self) -> list[str]:
-        """Return the verdict and the number of reports."""
         reports = reports_counted(self.tally.n, weighted=False)
         return [self.verdict(), f"N = {reports}, epsilon {self.tally.shown_epsilon()}"]
 
     def facts(self) -> Document:
-        """Return the verdict and the design."""
         return {
             "format": "warner open check",
             "version": 1,
@@ -769,7 +736,6 @@ class OpenCheck(TableResult):
         return f"What no answer changes fits the design ({p}; a misfit would have p < {1 - self.level:.3g})."
 
     def text(self) -> str:
-        """Return the verdict, its reasons, and what cannot be detected."""
         compared = counted(self.tests, "count", "counts")
         basis = (
             f"{reports_counted(self.tally.n, weighted=False)}, claimed epsilon {self.tally.shown_epsilon()}, level "

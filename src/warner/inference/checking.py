@@ -7,9 +7,8 @@ refute only this claim of a randomized response. Two tests look at it:
 - *The rarest answer.* Its count is binomial with a probability of at least q. With K answers,
   :math:`K \cdot P(\text{Bin}(N, q) \le \min_i c_i)` is a p-value for all true shares: exact, and cheap.
 - *All answers together.* :math:`G^2`, twice the log-likelihood ratio of the best true shares. It is compared with
-surveys
-  simulated at a vertex, where all respondents have the same answer. No true shares are known with larger values; that
-  is measured, not proven, and the test is called conservative.
+  surveys simulated at a vertex, where all respondents have the same answer. No true shares are known with larger
+  values; that is measured, not proven, and the test is called conservative.
 
 The two tests are strongly dependent, so that twice the smaller p-value would waste half of the level. The verdict ranks
 the smaller one among the smaller ones of the same simulated surveys. If it is beyond all of them, the exact test alone
@@ -36,7 +35,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 from scipy.special import logit
@@ -56,6 +55,7 @@ from warner.inference.report_types import (
     pair_test,
     report_type_evidence,
     report_type_tests,
+    smallest_p_value,
 )
 from warner.numerics import bisected_each, deviance, first_true_each
 from warner.reports.counts import refuse_uninformative
@@ -80,7 +80,6 @@ if TYPE_CHECKING:
 
 
 def asks_about_some(part: Tally) -> bool:
-    """Return True if the design asks each respondent about a random part of the answers."""
     symmetry = part.design.law.symmetry
     return symmetry is not None and symmetry.asked < 1
 
@@ -90,13 +89,11 @@ def asked_test(part: Tally) -> Test | None:
     if not asks_about_some(part):
         return None
     asked, tails = _asked_and_tails(part)
-    p_values = in_all_groups(_smallest(tails), part.answered)
-    law = "approximate" if part.weighted else "exact"
+    p_values, law = in_all_groups(smallest_p_value(tails), part.answered), "approximate" if part.weighted else "exact"
 
     def sentence(group: int) -> str:
         row = np.count_nonzero(part.answered[:group])
-        index = int(tails[row].argmin())
-        n = float(part.scaled()[1][group, 0])
+        index, n = int(tails[row].argmin()), float(part.scaled()[1][group, 0])
         times = float(asked[row, index])
         return (
             f"How often each answer was asked about: {quoted(part.domain[index])} "
@@ -108,15 +105,13 @@ def asked_test(part: Tally) -> Test | None:
 
 
 def asked_evidence(part: Tally) -> list[tuple[float, str]]:
-    """Return the smallest p-value of all groups, with words for a warning."""
     if not asks_about_some(part):
         return []
-    smallest = float(_smallest(_asked_and_tails(part)[1]).min())
+    smallest = float(smallest_p_value(_asked_and_tails(part)[1]).min())
     return [(smallest, "some answers were asked about more or less often than by chance")]
 
 
 def _chance(part: Tally) -> float:
-    """Return the probability that a respondent is asked about a given answer."""
     assert part.design.law.symmetry is not None
     return float(part.design.law.symmetry.asked)
 
@@ -130,10 +125,6 @@ def _asked_and_tails(part: Tally) -> tuple[Counts, Array]:
     return asked, np.minimum(at_most(asked, n, chance), at_least(asked, n, chance))
 
 
-def _smallest(tails: Array) -> Array:
-    return np.asarray(np.minimum(1, 2 * tails.shape[-1] * tails.min(axis=-1)))
-
-
 # Checking
 
 
@@ -144,24 +135,19 @@ MISFIT = "the reports do not seem to fit the design: {}"
 DISAGREEMENT = "the collections do not seem to come from one population (noncompliance, or different people): {}"
 
 
+class CheckOptions(TypedDict, total=False):
+    """Options of `check`, for types: the type of the result depends on the tally."""
+
+    level: float
+    simulations: int
+    rng: np.random.Generator | None
+    fakes: int | None
+
+
 @overload
-def check(
-    tally: Collected,
-    *,
-    level: float = ...,
-    simulations: int = ...,
-    rng: np.random.Generator | None = ...,
-    fakes: int | None = ...,
-) -> Check: ...
+def check(tally: Collected, **options: Unpack[CheckOptions]) -> Check: ...
 @overload
-def check(
-    tally: OpenTally,
-    *,
-    level: float = ...,
-    simulations: int = ...,
-    rng: np.random.Generator | None = ...,
-    fakes: int | None = ...,
-) -> OpenCheck: ...
+def check(tally: OpenTally, **options: Unpack[CheckOptions]) -> OpenCheck: ...
 def check(
     tally: Collected | OpenTally,
     *,
@@ -178,9 +164,8 @@ def check(
     Parameters
     ----------
     tally : Tally, Pool or OpenTally
-        The reports; of a pool each collection is checked, and whether all collections have the same shares. Of an
-        open domain what no answer changes is: levels and
-        directions, by their exact laws, without a simulation.
+        The reports; of a pool each collection is checked, and whether all collections have the same shares. Of an open
+        domain what no answer changes is: levels and directions, by their exact laws, without a simulation.
     level : float
         Reports that fit are found not to with probability at most ``1 - level``, up to the error of the simulation.
     simulations : int
@@ -239,7 +224,7 @@ def _number_of_tests(part: Tally) -> int:
 
 
 def _is_response(design: Design) -> bool:
-    """Return True if a vertex is known as the least favorable population, for simulations."""
+    # For these, a vertex is known as the least favorable population for simulations.
     return full_symmetry(design.law) is not None and design.law.exclusive and design.epsilon > 0
 
 
@@ -257,7 +242,6 @@ def _silent(bounds: ProbabilityBounds) -> bool:
 def _checked_part(
     part: Tally, level: float, chance: float, simulations: int, rng: np.random.Generator | None
 ) -> Findings:
-    """Test one collection by each test that applies; each test of each group has the level `chance`."""
     misfits, alone = np.zeros((2, part.answered.size, len(part.design.law.columns)), dtype=bool)
     if not part.answered.any():
         return Findings(part, (), misfits, alone, None)
@@ -265,20 +249,14 @@ def _checked_part(
     if _silent(counted.bounds):  # then the whole level is for the bound on epsilon
         return Findings(part, (), misfits, alone, counted.epsilon_at_least((1 - level) / len(counted.n)))
     tests = [test for rule in (_range_test, _likelihood_ratio_test) if (test := rule(counted)) is not None]
-    if (asked := asked_test(part)) is not None:
-        tests.append(asked)
+    tests += [] if (asked := asked_test(part)) is None else [asked]
     type_tests, misfit_types = report_type_tests(part, chance, simulations, rng)
+    pair_tests = [pair_test(part, chance)] if compares_pairs(part) else []
     misfits[part.answered] = counted.outside
     alone[part.answered] = counted.outside | (counted.tails < (1 - level) / 2)
-    return Findings(
-        part,
-        (*tests, *type_tests, *([pair_test(part, chance)] if compares_pairs(part) else [])),
-        misfits,
-        alone,
-        counted.epsilon_at_least(chance),
-        misfit_types,
-        None if counted.ranks is None else counted.in_all_groups(counted.ranks[1]),
-    )
+    together = None if counted.ranks is None else counted.in_all_groups(counted.ranks[1])
+    tests = [*tests, *type_tests, *pair_tests]
+    return Findings(part, tuple(tests), misfits, alone, counted.epsilon_at_least(chance), misfit_types, together)
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,7 +329,6 @@ class _Counted:
 
 
 def _range_test(counted: _Counted) -> Test:
-    """Test the range of each count: the rarest answer, the most common answer, or all answers on both sides."""
     part, bounds, p_values = counted.part, counted.bounds, counted.in_all_groups(counted.range_p_values)
     if bounds.least is not None and bounds.most is not None:
         return Test(
@@ -413,7 +390,6 @@ def fit_warning(tally: Collected) -> str:
 
 
 def _evidence(part: Tally) -> list[tuple[float, str]]:
-    """Return the p-value of each cheap test of a collection, over all groups, with words for a warning."""
     bounds, answered = part.design.law.bounds(), part.answered
     if not answered.any() or _silent(bounds):
         return []
@@ -438,16 +414,14 @@ def _evidence(part: Tally) -> list[tuple[float, str]]:
 
 
 def _families(design: Design) -> int:
-    """Count the tails that are tested: of every column, on one side or on both, unless any count is possible.
-
-    Of two columns, what is too few of the one is too many of the other.
-    """
+    """Count the tails that are tested: of every column, on one side or on both, unless any count is possible."""
     width, trivial = len(design.law.columns), (0.0, 1.0)
     looked_at = [
         int(np.count_nonzero(np.broadcast_to(side, width) != end))
         for side, end in zip(design.law.bounds(), trivial, strict=True)
         if side is not None
     ]
+    # Of two columns, what is too few of the one is too many of the other.
     return max(sum(looked_at) // (2 if len(looked_at) == 2 and _has_one_count(design) else 1), 1)
 
 
@@ -552,11 +526,8 @@ def _least_epsilon(counts: Counts, n: Array, design: Design, chance: float) -> A
 def _least_epsilon_of_two(fewer: Array, n: Array, chance: float) -> Array:
     """Return the smallest epsilon at which so few reports of one of two answers are not significant.
 
-    With q = 1 / (1 + e^epsilon), the probability of so few, or of as many as the others are, rises with epsilon.
-
-    Examples
-    --------
-    None of 10. At epsilon ln 3 that has the probability (3^10 + 1) / 4^10.
+    With q = 1 / (1 + e^epsilon), the probability of so few, or of as many as the others are, rises with epsilon. None
+    of 10 has the probability (3^10 + 1) / 4^10 at epsilon ln 3:
 
     >>> bound = _least_epsilon_of_two(np.array([0.0]), np.array([10.0]), (3**10 + 1) / 4**10)
     >>> round(float(np.exp(bound[0])), 9)
@@ -577,10 +548,7 @@ def _least_epsilon_of_two(fewer: Array, n: Array, chance: float) -> Array:
 def _judged(
     g2: Array, p_extreme: Array, n: Array, design: Symmetric, simulations: int, rng: np.random.Generator | None
 ) -> tuple[Array, Array]:
-    """Compute the p-values of G2, and of both tests together, from ranks among simulated surveys.
-
-    Simulations depend on the number of reports alone: groups of one size are compared with the same surveys.
-    """
+    """Compute the p-values of G2, and of both tests together, from ranks among the simulated surveys of each size."""
     p_values, together = np.ones(len(g2)), np.ones(len(g2))  # a G2 of zero is the smallest: nothing to simulate
     tested = np.flatnonzero(g2 > 0)
     sizes = np.maximum(1, np.rint(n[tested])).astype(np.int64)

@@ -66,9 +66,6 @@ if TYPE_CHECKING:
     from warner.documents import Document
 
 
-# Numeric results
-
-
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class NumericResult(IntervalResult):
     """A value in the unit of the answers with its confidence interval; or one for each group.
@@ -299,12 +296,10 @@ class Mean(NumericResult):
 
     @property
     def name(self) -> str:
-        """Name of the quantity."""
         return self.quantity
 
     @property
     def part(self) -> tuple[str, str]:
-        """Kind of the quantity."""
         return self.quantity, ""
 
     def key(self) -> Document:
@@ -333,19 +328,12 @@ def mean(tally: Collected, values: Any, confidence: Confidence) -> Mean:
     x = numbers_of(tally, values)
     least, width = float(x.min()), float(np.ptp(x))
     if width == 0:
-        return _made(
-            tally, np.full((4, len(tally.answered)), [[least], [0.0], [least], [least]]), confidence, ("known",)
-        )
-    x -= least
-    x /= width
-    sets = sets_of(x)
-    shares, ends = _with_shares(tally, sets, law_of(tally, confidence))
-    return _made(tally, _scaled(shares, ends, least, width), confidence, ends.methods)
-
-
-def _scaled(shares: Array, ends: Limits, least: float, width: float) -> Array:
+        rows = np.full((4, len(tally.answered)), [[least], [0.0], [least], [least]])
+        return _made(tally, rows, confidence, ("known",))
+    shares, ends = _with_shares(tally, sets_of((x - least) / width), law_of(tally, confidence))
+    error, low, high = (width * part[:, 0] for part in (ends.error, ends.low, ends.high))
     value = np.where(np.isfinite(ends.error[:, 0]), least + width * np.clip(shares, 0, 1), np.nan)
-    return np.array([value, width * ends.error[:, 0], least + width * ends.low[:, 0], least + width * ends.high[:, 0]])
+    return _made(tally, np.array([value, error, least + low, least + high]), confidence, ends.methods)
 
 
 def _with_shares(tally: Collected, sets: Sets, confidence: Confidence) -> tuple[Array, Limits]:
@@ -498,8 +486,7 @@ def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confi
         raise ValueError("values must not all be equal, or there is nothing to compare")
     keys, rows = groups_between(tally, between, confidence)
     first, second = (shown_name(key) for key in keys)
-    law = law_of(tally, confidence)
-    sets = sets_of((x - least) / width)
+    law, sets = law_of(tally, confidence), sets_of((x - least) / width)
     found, approximate, test = _fuzzy_shares_compared(tally, sets, rows, law)
     numbers = agreeing(Difference(*map(np.asarray, found)), law)
     middle, low, high = (width * float(np.clip(part, -1, 1)) for part in numbers[:3])
@@ -533,9 +520,8 @@ def _fuzzy_shares_compared(
     middle += (unknown1 - unknown2) / 2
     # Equality is tested in the population, whosever means the interval is for.
     sampled = [group.average("population") for group in joints(tally.parts, rows, sets)]
-    p_value = normal_test(
-        float(sampled[0][0][0] - sampled[1][0][0]), math.hypot(float(sampled[0][1][0]), float(sampled[1][1][0]))
-    )
+    distance, errors = float(sampled[0][0][0] - sampled[1][0][0]), (float(error[0]) for _, error, _ in sampled)
+    p_value = normal_test(distance, math.hypot(*errors))
     return Difference(middle, low, high, *any_ratio, p_value), True, "normal"
 
 
@@ -568,12 +554,10 @@ class Quantile(NumericResult):
 
     @property
     def name(self) -> str:
-        """Name of the quantity."""
         return quantile_name(self.tau)
 
     @property
     def part(self) -> tuple[str, str]:
-        """Kind of the quantity, and the level of the quantile."""
         return "quantile", f"{self.tau:.12g}"
 
     def key(self) -> Document:
@@ -583,11 +567,9 @@ class Quantile(NumericResult):
         return super().facts() | ({"note": self.note} if self.note else {})
 
     def footnotes(self) -> list[str]:
-        """Return how the intervals were computed, and the remedy for wide ones."""
         return [*super().footnotes(), *filter(None, [self.note])]
 
     def text(self) -> str:
-        """Return a single value in one line, and the remedy for a wide interval; a table of groups."""
         return super().text() + (f"\n{sentence(self.note)}" if self.note and not self.groups else "")
 
     def estimates(self) -> Estimates:
@@ -622,8 +604,7 @@ def quantile(
     # Any-time limits miss on either side with all of their probability: at two points, each may have half of it.
     each = replace(confidence, level=(1 + confidence.level) / 2) if confidence.anytime else confidence
     ends = limits(tally, each, sets=sets)
-    low, high = (np.full(len(tally.answered), np.nan) for _ in range(2))
-    value = low.copy()
+    value, low, high = np.full((3, len(tally.answered)), np.nan)
     for group in np.flatnonzero(tally.answered).tolist():
         first, last = quantile_places(ends.low[group], ends.high[group], tau)
         index = quantile_index(np.atleast_2d(shares)[group], x, points, tau)
@@ -631,19 +612,8 @@ def quantile(
     spanned = points.searchsorted(high) - points.searchsorted(low)
     wide = ((spanned >= WIDE_STEPS) & (high - low > WIDE_PART * np.ptp(points))).any()
     note = SMOOTH_ADVISED if wide and not _reason_against_smooth(tally, x, confidence) else ""
-    return _made_quantiles(tally, tau, (value, low, high), confidence, ends.methods, note)
-
-
-def _made_quantiles(
-    tally: Collected,
-    tau: float,
-    rows: tuple[Array, Array, Array],
-    confidence: Confidence,
-    methods: tuple[str, ...],
-    note: str = "",
-) -> Quantile:
-    numbers = dict(zip(("value", "low", "high"), rows, strict=True))
-    return Quantile.of_groups(tally, numbers, confidence, methods, tau=float(tau), note=note)
+    numbers = {"value": value, "low": low, "high": high}
+    return Quantile.of_groups(tally, numbers, confidence, ends.methods, tau=float(tau), note=note)
 
 
 def _reason_against_smooth(tally: Collected, x: Array, confidence: Confidence) -> str:
@@ -665,18 +635,18 @@ def _smoothed_quantile(tally: Collected, tau: float, x: Array, confidence: Confi
         raise ValueError(f'method must be "{SMOOTHED}", or be left out to assume nothing, but got {method!r}')
     if reason := _reason_against_smooth(tally, x, confidence):
         raise ValueError(reason)
-    (part,) = tally.parts
-    answered = tally.answered
-    curves = smoothed_distribution(part.histograms(np.flatnonzero(answered)), part.design)
+    (part,), groups = tally.parts, np.flatnonzero(tally.answered)
+    curves = smoothed_distribution(part.histograms(groups), part.design)
     reach = float(-ndtri(confidence.tail(1)))
-    rows = np.full((3, len(answered)), np.nan)
-    for group, middle, deviation in zip(np.flatnonzero(answered).tolist(), *curves, strict=True):
+    rows = np.full((3, tally.answered.size), np.nan)
+    for group, middle, deviation in zip(groups.tolist(), *curves, strict=True):
         ends = np.clip(np.array([middle - reach * deviation, middle + reach * deviation]), 0.0, 1.0)
         ends[:, -1] = 1.0
         first, last = quantile_places(ends[0], ends[1], tau)
         index = int(np.argmax(middle >= tau - REACHED))
         rows[:, group] = x[min(max(index, first), last)], x[first], x[last]
-    return _made_quantiles(tally, tau, (rows[0], rows[1], rows[2]), confidence, (SMOOTHED,))
+    numbers = dict(zip(("value", "low", "high"), rows, strict=True))
+    return Quantile.of_groups(tally, numbers, confidence, (SMOOTHED,), tau=float(tau))
 
 
 def summary_of_numbers(tally: Collected, shares: Array, confidence: Confidence) -> tuple[Mean | Quantile, ...]:

@@ -49,9 +49,7 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Tally
 
 CLASSES_SIMULATED = 2**12  # classes that are simulated one by one
-EQUAL_G2 = (
-    1 - 1e-9
-)  # the ratio of two G2 from which on they count as equal: those of equal histograms are, but for rounding
+EQUAL_G2 = 1 - 1e-9  # ratio of two G2 from which on they count as equal: equal histograms differ by rounding alone
 TILTING_STEPS = 100  # far more than are needed to tilt a law
 TILTING_TOLERANCE = 1e-6  # relative: how near its average must come
 SUM_DEVIATIONS = 24  # standard deviations that the law of a sum is computed on, in all
@@ -113,7 +111,7 @@ def report_type_tests(
 
 def _range_test(part: Tally, types: TypeCounts, tails: Array, misfits: Mask) -> Test:
     kinds, counts = part.design.law.types, part.histogram
-    p_values = in_all_groups(_smallest(tails), part.answered)
+    p_values = in_all_groups(smallest_p_value(tails), part.answered)
 
     def sentence(group: int) -> str:
         row, n = np.count_nonzero(part.answered[:group]), float(np.atleast_1d(part.n)[group])
@@ -134,7 +132,8 @@ def _range_test(part: Tally, types: TypeCounts, tails: Array, misfits: Mask) -> 
     return Test("kinds of reports", p_values, sentence)
 
 
-def _smallest(tails: Array) -> Array:
+def smallest_p_value(tails: Array) -> Array:
+    """P-value of the smallest of these tails, each of which may be on either side."""
     return np.asarray(np.minimum(1, 2 * tails.shape[-1] * tails.min(axis=-1)))
 
 
@@ -144,7 +143,6 @@ def _smallest(tails: Array) -> Array:
 def _law_test(
     part: Tally, types: TypeCounts, ancillary: Ancillary, simulations: int, rng: np.random.Generator | None
 ) -> Test:
-    """Test the known distribution of what does not depend on the answers."""
     counts = _by_class(types.counts, ancillary)
     p, deviances = _law_p_values(counts, types.n[:, 0], ancillary, simulations, rng)
     p_values, g2 = in_all_groups(p, part.answered), in_all_groups(deviances, part.answered)
@@ -153,9 +151,7 @@ def _law_test(
     def sentence(group: int) -> str:
         mean = float(np.arange(len(ancillary.law)) @ ancillary.law)
         average = f"{averages[group]:.4g} on average, where {mean:.4g} are expected; " if ancillary.ordered else ""
-        sees = (
-            " This is the only test that sees too much noise as well as too little." if ancillary.of_each_type else ""
-        )
+        sees = " This is the only test that sees too much noise as well as too little." * ancillary.of_each_type
         return (
             f"What no answer changes ({ancillary.name}): {average}G2 = {g2[group]:.4g}, {p_value(p_values[group])} "
             f"(G2 against {simulations:,} simulated surveys; exact).{sees}"
@@ -175,7 +171,6 @@ def _average(counts: Counts, n: Array) -> Array:
 
 
 def _rounded_numbers(n: Array) -> Integers:
-    """Round effective numbers of reports."""
     return np.maximum(1, np.rint(n)).astype(np.int64)
 
 
@@ -222,13 +217,14 @@ def g_squared(counts: Counts, expected: Array) -> Array:
 
 
 def report_type_evidence(part: Tally) -> list[tuple[float, str]]:
-    """Return the p-value of each cheap test, the smallest of all groups, with words for a warning."""
     types = types_in(part)
     if types is None:
         return []
     assert part.design.law.types is not None
     what = part.design.law.types.name
-    evidence = [(float(_smallest(types.tails()).min()), f"some {what} are rarer or commoner than the noise makes them")]
+    evidence = [
+        (float(smallest_p_value(types.tails()).min()), f"some {what} are rarer or commoner than the noise makes them")
+    ]
     ancillary = _ancillary(part)
     if ancillary is not None and ancillary.ordered:
         rows, law = _by_class(types.counts, ancillary), ancillary.law / ancillary.law.sum()
@@ -310,21 +306,11 @@ CHERNOFF_TILTS = np.geomspace(1e-6, 5, 4000)  # lambda, times the largest value
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PairTest(Test):
-    """Test of pairs of answers that crafted reports support together.
+    """Test of pairs of answers that crafted reports support together; arrays of shape (groups,)."""
 
-    Attributes
-    ----------
-    pairs : tuple of pair of labels
-        The pair with the smallest p-value in each group.
-    crafted : ndarray of shape (groups,)
-        Estimated number of crafted reports that support it; NaN where the test alone does not reject.
-    detectable : ndarray of shape (groups,)
-        Approximate part of the reports that crafted reports for one pair must be to be detected.
-    """
-
-    pairs: tuple[tuple[Label, Label], ...]
-    crafted: Array
-    detectable: Array
+    pairs: tuple[tuple[Label, Label], ...]  # the pair with the smallest p-value in each group
+    crafted: Array  # estimated number of crafted reports that support it; NaN where the test alone does not reject
+    detectable: Array  # approximate part of the reports that crafted reports for one pair must be to be detected
 
     def details(self, group: int) -> Document:
         numbers = {"crafted": plain(self.crafted[group]), "detectable": plain(self.detectable[group])}
@@ -406,9 +392,8 @@ class _PairLaw(NamedTuple):
         alpha = neither - 2 * q * beta
         values = (1 - alpha - 2 * beta, -alpha - beta, -alpha)
         others, holders = (neither, 2 * (q - neither), 1 - 2 * q + neither), (both, p + q - 2 * both, 1 - p - q + both)
-        return cls(
-            symmetry, float(alpha), float(beta), *(np.array(row, dtype=float) for row in (values, others, holders))
-        )
+        rows = (np.array(row, dtype=float) for row in (values, others, holders))
+        return cls(symmetry, float(alpha), float(beta), *rows)
 
     def tail(self, excess: Array, n: float, most_holders: Array) -> Array:
         """Bound the probability of so large a sum, for every population with at most so many holders of a pair."""

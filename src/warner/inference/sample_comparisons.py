@@ -151,7 +151,6 @@ class Comparisons(TableResult):
         return f"All answers in {self.first} against {self.second}"
 
     def footnotes(self, rows: int | None = None) -> list[str]:
-        """Return which shares differ, and which tests and intervals these are."""
         hidden = len(self.answers) - len(self._rows_shown(rows))
         changed = [quoted(self.answers[index]) for index in np.flatnonzero(self.changed)]
         about = "about" if self.approximate or self.correction == "bh" else "at most"
@@ -337,8 +336,12 @@ def _one_answer(
     samples = [_sample(tally, answer, name) for tally, name in zip(tallies, ("first", "second"), strict=True)]
     numbers = _exactly(samples, confidence.tail(1)) if all(tally.simple for tally in tallies) else None
     exact = numbers is not None
-    if numbers is None:
-        numbers = _approximately(samples, confidence)
+    if numbers is None:  # join the intervals of both samples; that of the ratio has each of them at half the tail
+        low, high = joined_interval(samples, 1 - confidence.level)
+        halves = [np.clip(sample.interval(confidence.tail(1) / 2), 0, 1) for sample in samples]
+        ratio_low, ratio_high = map(float, ratio_limits(*halves[0], *halves[1]))
+        apart = samples[0].unbiased - samples[1].unbiased
+        numbers = Difference(apart, low, high, ratio_low, ratio_high, joined_test(samples))
     numbers = Difference(*(float(number) for number in agreeing(Difference(*map(np.asarray, numbers)), confidence)))
     one, two = (min(max(sample.unbiased, 0.0), 1.0) for sample in samples)
     called = [f"{answer!r} in {name}" for name in names]
@@ -355,22 +358,12 @@ def _exactly(samples: list[Sample], tail: float) -> Difference | None:
     return exact_difference(one, two, tail)
 
 
-def _approximately(samples: list[Sample], confidence: Confidence) -> Difference:
-    """Join the intervals of both samples; that of the ratio has each of them at half the tail."""
-    low, high = joined_interval(samples, 1 - confidence.level)
-    halves = [np.clip(sample.interval(confidence.tail(1) / 2), 0, 1) for sample in samples]
-    ratio_low, ratio_high = (float(end) for end in ratio_limits(*halves[0], *halves[1]))
-    return Difference(samples[0].unbiased - samples[1].unbiased, low, high, ratio_low, ratio_high, joined_test(samples))
-
-
 def _sample(tally: Collected, answer: Label, name: str) -> Sample:
-    """Return the sampling model of one share."""
     (sample,) = _samples(tally, 0, positions_of([answer], tally.domain), f"the {name} sample")
     return sample
 
 
 def _samples(tally: Collected, row: int, indices: Sequence[int], name: str) -> list[Sample]:
-    """Return the sampling models of some shares in one group."""
     informative = any(part.design.epsilon > 0 and part.answered[row] for part in tally.parts)
     (joint,) = joints(tally.parts, [row], [[index] for index in indices]) if informative else (None,)
     unknown = indices[:1] if joint is None else np.asarray(indices)[~np.isfinite(joint.sampled().error)]
@@ -396,7 +389,9 @@ def _all_answers(
     correction: str,
 ) -> Comparisons:
     """Compare the shares of all answers in two samples, or in two groups of one tally."""
-    indices = _answers_compared(tallies)
+    laws, k = [part.design.law for tally in tallies for part in tally.parts], tallies[0].k
+    # Of two answers whose shares sum to one in single counts, the first is compared.
+    indices = answers_of_interest(k) if all(law.exclusive and law.exhaustive for law in laws) else range(k)
     one, two = (_samples(tally, row, indices, name) for tally, row, name in zip(tallies, rows, names, strict=True))
     if tallies[0].sample is not None:
         law = law_of(tallies[0], confidence)
@@ -432,13 +427,6 @@ def _all_answers(
         test=" and ".join(tests),
     )
     return with_library(result, tallies[0].backend, {**tallies[0].skipped_files, **tallies[1].skipped_files})
-
-
-def _answers_compared(tallies: tuple[Collected, Collected]) -> range:
-    """Return the places of the answers; of two whose shares sum to one in single counts, the first."""
-    laws = [part.design.law for tally in tallies for part in tally.parts]
-    k = tallies[0].k
-    return answers_of_interest(k) if all(law.exclusive and law.exhaustive for law in laws) else range(k)
 
 
 def _equality(samples: tuple[Sample, Sample], *, simple: bool, quick: bool) -> tuple[float, str]:

@@ -695,13 +695,15 @@ def plan(
         solved_for, people = "people", fewest_people(design, question, goal)
     precision, people = precision_of(design, question), int(people)
     central = None if delta is None else shuffled(design, people, delta)
-    known, measured = (design, people, solved_for, question), precision.at(float(people))
     if not isinstance(precision, Precision):
+        found = (*precision.at(float(people)), precision.population)
         told = tuple(_number_advice(design, question, precision.numbers))
-        return NumberPlan(*known, *measured, precision.population, delta=delta, shuffled_epsilon=central, advice=told)
-    errors, usual = _predicted_errors(precision, people, rng), _usual(precision, people, solved_for)
-    told = tuple(advice(precision))
-    return Plan(*known, *measured, errors, usual, delta=delta, shuffled_epsilon=central, advice=told)
+        of_number = NumberPlan(design, people, solved_for, question, *found)
+        return replace(of_number, delta=delta, shuffled_epsilon=central, advice=told)
+    measured, errors = precision.at(float(people)), _predicted_errors(precision, people, rng)
+    usual, told = _usual(precision, people, solved_for), tuple(advice(precision))
+    of_shares = Plan(design, people, solved_for, question, *measured, errors, usual)
+    return replace(of_shares, delta=delta, shuffled_epsilon=central, advice=told)
 
 
 def _usual(precision: Precision, people: int, solved_for: str) -> UsualShare | None:
