@@ -176,7 +176,10 @@ def test_every_text_is_of_an_option_and_every_field_has_one() -> None:
         used |= {("", name) for name in named} | {(command, name) for name in named}
     general = {key for key, text in texts.TEXTS.items() if text.heading == texts.GENERAL}
     assert set(texts.TEXTS) - general <= used
-    assert len(texts.TEXTS) == sum(bool(re.match("  [a-z]", line)) for line in texts.WORDS.splitlines())
+    sections = re.split(r"^(?=\S)", texts.WORDS.strip(), flags=re.MULTILINE)[1:]  # headings of one command, or several
+    numbers = [section.partition("\n")[0].count(", ") + 1 for section in sections]
+    entries = [len(re.findall("^  [a-z]", section, re.MULTILINE)) for section in sections]
+    assert len(texts.TEXTS) == sum(number * entry for number, entry in zip(numbers, entries, strict=True))
     assert not [name for name in texts.CHOICES if ("", name) not in texts.TEXTS]
 
 

@@ -38,115 +38,73 @@ class Listed(NamedTuple):
     example: str
 
 
-# In the order of a survey
-COMMANDS: dict[str, Listed] = {
-    "plan": Listed(
-        "planning",
-        "Plan a survey: find the sample size, epsilon or the half-width.",
-        "warner plan --size 10 --epsilon 1 --half-width 0.02",
-    ),
-    "design": Listed(
-        "designing",
-        "Write a design file, which specifies how every answer is randomized.",
-        "warner design never once often --epsilon 1 -o design.json",
-    ),
-    "show": Listed("randomizing", "Explain a design in plain words.", "warner show design.json"),
-    "randomize": Listed(
-        "randomizing",
-        "Randomize true answers into reports.",
-        "warner randomize answers.csv --column answer --design design.json -o reports.parquet",
-    ),
-    "collect": Listed(
-        "collecting",
-        "Serve a survey whose answers are randomized in the respondents' browsers, and keep counts, not answers.",
-        "warner collect drinking.json --port 8000 --limit 5000",
-    ),
-    "survey new": Listed(
-        "collecting",
-        "Write a survey file; asks for its questions in the terminal.",
-        'warner survey new exams.json --title Exams --question "Have you ever cheated?" --epsilon 2',
-    ),
-    "survey serve": Listed(
-        "collecting",
-        "Serve a survey whose answers are randomized in the respondents' browsers, and keep counts, not answers.",
-        "warner survey serve exams.json --share",
-    ),
-    "survey link": Listed(
-        "collecting", "Print a new link to the dashboard of a running survey.", "warner survey link exams.json"
-    ),
-    "survey invite": Listed(
-        "collecting",
-        "Make links that are good for one response each, revoke them, or count them.",
-        "warner survey invite exams.json 500 --url https://survey.example.org -o links.csv",
-    ),
-    "survey close": Listed(
-        "collecting",
-        "Close a survey for good, and publish the responses that are still waiting.",
-        "warner survey close exams.db",
-    ),
-    "survey backup": Listed(
-        "collecting",
-        "Copy the database of a survey to an SQLite file, even while the survey is running.",
-        "warner survey backup exams.db -o copy.db",
-    ),
-    "survey report": Listed(
-        "collecting",
-        "Write one page with the results of all questions, for readers without statistics.",
-        "warner survey report exams.db -o report.html",
-    ),
-    "survey notice": Listed(
-        "collecting",
-        "Write the privacy notice of a survey, in the language of its page.",
-        "warner survey notice exams.json -o notice.html",
-    ),
-    "tally": Listed(
-        "tallying",
-        "Count reports and save the tally, or add up tallies that were saved.",
-        "warner tally reports.csv --column answer --design design.json -o day1.json",
-    ),
-    "estimate": Listed(
-        "estimating",
-        "Estimate the shares of the true answers.",
-        "warner estimate reports.csv --column answer --design design.json --by region",
-    ),
-    "discover": Listed(
-        "tallying",
-        "Find the frequent values of an open domain.",
-        "warner discover reports.csv --column word --design words.json --expected dictionary.txt",
-    ),
-    "groups": Listed(
-        "estimating",
-        "Estimate the shares of many groups together.",
-        "warner groups reports.csv --column answer --design design.json --by region --plot regions.png",
-    ),
-    "compare": Listed(
-        "tallying",
-        "Compare all answers, or one, between two independent samples, each under its own design.",
-        "warner compare direct.json dice.json --answer yes",
-    ),
-    "regress": Listed(
-        "relating",
-        "Estimate how the answers depend on other variables.",
-        'warner regress reports.csv "answer ~ age + C(region)" --design design.json',
-    ),
-    "associate": Listed(
-        "relating",
-        "Test whether the answers to several questions are associated.",
-        "warner associate reports.csv cheated=dice.json copied=dice.json --numeric age",
-    ),
-    "check": Listed(
-        "tallying",
-        "Check whether reports fit the design.",
-        "warner check reports.csv --column answer --design design.json --fakes 100",
-    ),
-    "audit": Listed(
-        "randomizing",
-        "Audit a client: find a lower bound on its actual epsilon.",
-        'warner audit "python client.py" --design design.json --answers never often',
-    ),
+# The commands of each module, and the groups of commands
+COMMAND_MODULES = {
+    "planning": "plan",
+    "designing": "design",
+    "randomizing": "show randomize audit",
+    "collecting": "collect survey",
+    "tallying": "tally discover compare check",
+    "estimating": "estimate groups",
+    "relating": "regress associate",
 }
+# Summaries and examples, in the order of a survey
+COMMAND_LINES = """
+plan: Plan a survey: find the sample size, epsilon or the half-width.
+  warner plan --size 10 --epsilon 1 --half-width 0.02
+design: Write a design file, which specifies how every answer is randomized.
+  warner design never once often --epsilon 1 -o design.json
+show: Explain a design in plain words.
+  warner show design.json
+randomize: Randomize true answers into reports.
+  warner randomize answers.csv --column answer --design design.json -o reports.parquet
+collect: Serve a survey whose answers are randomized in the respondents' browsers, and keep counts, not answers.
+  warner collect drinking.json --port 8000 --limit 5000
+survey new: Write a survey file; asks for its questions in the terminal.
+  warner survey new exams.json --title Exams --question "Have you ever cheated?" --epsilon 2
+survey serve: Serve a survey whose answers are randomized in the respondents' browsers, and keep counts, not answers.
+  warner survey serve exams.json --share
+survey link: Print a new link to the dashboard of a running survey.
+  warner survey link exams.json
+survey invite: Make links that are good for one response each, revoke them, or count them.
+  warner survey invite exams.json 500 --url https://survey.example.org -o links.csv
+survey close: Close a survey for good, and publish the responses that are still waiting.
+  warner survey close exams.db
+survey backup: Copy the database of a survey to an SQLite file, even while the survey is running.
+  warner survey backup exams.db -o copy.db
+survey report: Write one page with the results of all questions, for readers without statistics.
+  warner survey report exams.db -o report.html
+survey notice: Write the privacy notice of a survey, in the language of its page.
+  warner survey notice exams.json -o notice.html
+tally: Count reports and save the tally, or add up tallies that were saved.
+  warner tally reports.csv --column answer --design design.json -o day1.json
+estimate: Estimate the shares of the true answers.
+  warner estimate reports.csv --column answer --design design.json --by region
+discover: Find the frequent values of an open domain.
+  warner discover reports.csv --column word --design words.json --expected dictionary.txt
+groups: Estimate the shares of many groups together.
+  warner groups reports.csv --column answer --design design.json --by region --plot regions.png
+compare: Compare all answers, or one, between two independent samples, each under its own design.
+  warner compare direct.json dice.json --answer yes
+regress: Estimate how the answers depend on other variables.
+  warner regress reports.csv "answer ~ age + C(region)" --design design.json
+associate: Test whether the answers to several questions are associated.
+  warner associate reports.csv cheated=dice.json copied=dice.json --numeric age
+check: Check whether reports fit the design.
+  warner check reports.csv --column answer --design design.json --fakes 100
+audit: Audit a client: find a lower bound on its actual epsilon.
+  warner audit "python client.py" --design design.json --answers never often
+"""
 
 
+def _commands() -> dict[str, Listed]:
+    modules = {name: module for module, names in COMMAND_MODULES.items() for name in names.split()}
+    lines = COMMAND_LINES.strip().splitlines()
+    pairs = [(*line.split(": ", 1), example.strip()) for line, example in zip(lines[::2], lines[1::2], strict=True)]
+    return {name: Listed(modules[name.split()[0]], summary, example) for name, summary, example in pairs}
+
+
+COMMANDS = _commands()
 GROUPS = {"survey": "Run a web survey: write its file, serve it, and report its results."}
 
 

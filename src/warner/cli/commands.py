@@ -146,12 +146,10 @@ class Questions:
 
     @property
     def is_given(self) -> bool:
-        """True if there is any quantity."""
         return bool(self.about_answers) or self.about_numbers or self.totals
 
     @property
     def about_numbers(self) -> bool:
-        """True if there is a quantity of numeric answers."""
         beyond = bool(self.above or self.below or self.within)
         return self.mean or self.standard_deviation or self.median or bool(self.quantile) or beyond
 
@@ -162,7 +160,6 @@ class Questions:
         return [option for option, value in options.items() if value]
 
     def refuse_contradictions(self) -> None:
-        """Raise an error if an option needs another one."""
         if self.between and not (self.compare or self.mean):
             raise ValueError("--between needs --compare with the answer to compare, or --mean")
         if self.quantile_method is not None and not (self.median or self.quantile):

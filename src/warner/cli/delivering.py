@@ -60,7 +60,6 @@ class Delivery(NamedTuple):
         return Quantities(tuple(self._quantities), self.notes), {}
 
     def json(self) -> str:
-        """Return the JSON document of the result and the further quantities."""
         from warner.results import as_json
 
         quantities = {
@@ -70,7 +69,6 @@ class Delivery(NamedTuple):
         return as_json(self.result.json_fields(**self.options) | quantities)
 
     def csv(self) -> str:
-        """Return the table as CSV."""
         from warner.results import as_csv
 
         result, options = self._table
@@ -113,7 +111,6 @@ class Verdict:
         return delivery.json() if self.as_json else delivery.text()
 
     def deliver(self, result: Result) -> None:
-        """Write and print the result."""
         click.echo(self.write(result))
 
 
@@ -132,13 +129,14 @@ class TableForms:
         files = set() if self.output is None else {self.output.suffix.lower()}
         return files | {form for form, is_printed in printed.items() if is_printed}
 
-    def refuse_contradictions(self, untabulated: str = "") -> None:
+    def refuse_contradictions(self, untabulated: Sequence[str] = ()) -> None:
         """Raise an error for --json with --csv, another ending, or a table with `untabulated` options."""
         if self.as_json and self.as_csv:
             raise ValueError("give --json or --csv, not both")
         _refuse_other_ending(self.output, (".csv", ".json", ".parquet"))
         if untabulated and self.forms - {".json"}:
-            raise ValueError(f"{untabulated} answered in the printed table and in JSON only")
+            verb = "are" if len(untabulated) > 1 else "is"
+            raise ValueError(f"{conjoined(untabulated)} {verb} answered in the printed table and in JSON only")
 
     def write(self, delivery: Delivery) -> str:
         """Write the result to the output file, if there is one; return the text to print."""
@@ -166,11 +164,9 @@ class PictureForms:
 
     @property
     def files(self) -> dict[str, Path | None]:
-        """The output files by option."""
         return {"--plot": self.plot, "--report": self.report}
 
     def write(self, result: Any, options: Mapping[str, Any] = MappingProxyType({}), **plot_options: Any) -> None:
-        """Write the plot and the report, if their files are given."""
         if self.plot is not None:
             result.save_plot(self.plot, title=self.title, **plot_options, **options)
         if self.report is not None:
@@ -180,11 +176,9 @@ class PictureForms:
 class Saved(Protocol):
     """A design or a tally."""
 
-    def to_json(self) -> str:
-        """Return the JSON document."""
+    def to_json(self) -> str: ...
 
-    def save(self, path: Path) -> None:
-        """Write the JSON document to a file."""
+    def save(self, path: Path) -> None: ...
 
 
 def deliver_document(document: Saved, output: Path | None) -> None:

@@ -166,7 +166,6 @@ def _deliver(design: Device, output: Path | None, *, force: bool) -> None:
 
 
 def _refuse_replacing(output: Path, design: Device) -> None:
-    """Raise an error if the file contains another design, whose reports could no longer be analyzed."""
     if not output.is_file():
         return
     try:
@@ -301,13 +300,11 @@ def name_of(word: str) -> str:
 
 
 def known(word: str) -> bool:
-    """Return True for the name of a mechanism or of a survey design."""
     name = name_of(word)
     return name in REPEATED_DESIGNS or name in SURVEYS or name in MECHANISMS
 
 
 def maker(name: str) -> Maker:
-    """Return the function and parameters of a mechanism or survey design."""
     if name not in REPEATED_DESIGNS and name not in SURVEYS:
         mechanism = MECHANISMS[name]
         if not mechanism.parameters:
@@ -359,7 +356,6 @@ def pairs(words: Sequence[str], name: str) -> dict[str, str]:
 
 
 def put(given: dict[str, str], key: str, value: str) -> None:
-    """Add a parameter; raise an error if it is there."""
     if key in given:
         raise ValueError(f"{key} must be given once, but got {given[key]} and {value}")
     given[key] = value
@@ -377,7 +373,6 @@ def refuse_misspelled(words: Sequence[str]) -> None:
 
 
 def listed() -> str:
-    """List the designs that can be made on the command line."""
     names = [name for name in MECHANISMS if MECHANISMS[name].parameters]
     return ", ".join(name.replace(" ", "-") for name in (*names, *REPEATED_DESIGNS, *SURVEYS))
 
@@ -404,7 +399,6 @@ def open_domain(options: commands.Design | commands.Plan) -> OpenDomain | None:
 
 
 def is_open(options: commands.Design | commands.Plan) -> bool:
-    """Return True if the options describe the answers of an open domain."""
     return any(part is not None for part in (options.letters, options.text_bytes, options.bits))
 
 

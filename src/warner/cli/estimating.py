@@ -18,7 +18,7 @@ from warner.estimators import METHODS
 from warner.estimators.methods import SMOOTHED
 from warner.results import Result, formulas_in
 from warner.runtime import JSON_BYTES, refuse_beyond_memory
-from warner.text import conjoined, sentence
+from warner.text import sentence
 
 if TYPE_CHECKING:
     from warner.cli import commands
@@ -34,9 +34,7 @@ ONE_LOOK = f"{NOT_FIXED}, so intervals and tests for one look may not have their
 
 def estimate(options: commands.Estimate) -> None:
     given, questions, table, pictures = options.given, options.questions, options.table, options.pictures
-    untabulated = questions.about_answers
-    verb = "are" if len(untabulated) > 1 else "is"
-    table.refuse_contradictions(f"{conjoined(untabulated)} {verb}" if untabulated else "")
+    table.refuse_contradictions(questions.about_answers)
     questions.refuse_contradictions()
     if options.cumulative and pictures.plot is None:
         raise ValueError("--cumulative is for --plot; give --plot with a file as well")

@@ -17,13 +17,14 @@ from warner.text import bounded, printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from rich.progress import Progress
+
 PROGRESS_DELAY_SECONDS = 2.0  # before the progress of long work is shown
 
-_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)  # True if only results and errors are printed
 
 
 def set_quiet(quiet: bool) -> None:
-    """Set whether only results and errors are printed."""
     _quiet.set(quiet)
 
 
@@ -51,6 +52,15 @@ def warnings_in_one_line() -> Iterator[None]:
         warn(message)
 
 
+def progress_bar(text: str) -> Progress:
+    """Return a line on standard error with a spinner, a text and the time; it disappears at the end."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn(text, markup=False), TimeElapsedColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
 @contextmanager
 def working(activity: str) -> Iterator[None]:
     """Show the progress of long work on standard error, if it is a terminal."""
@@ -60,11 +70,7 @@ def working(activity: str) -> Iterator[None]:
     endings: list[Any] = []
 
     def show() -> None:
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-        bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        bar = progress_bar("{task.description}")
         task = bar.add_task(activity, total=None)
         bar.start()
         stop_following = _follow(lambda message: bar.update(task, description=f"{activity}; {message}"))

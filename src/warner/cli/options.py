@@ -48,12 +48,10 @@ class DesignGiven:
 
     @property
     def parts(self) -> tuple[str | None, ...]:
-        """The answers and the parameters."""
         return self.epsilon, self.truth, self.redraw, self.odds, self.domain
 
     @property
     def is_given(self) -> bool:
-        """True if there is a design."""
         return bool(self.design) or any(part is not None for part in self.parts)
 
     @property
@@ -65,7 +63,6 @@ class DesignGiven:
 
     @property
     def files(self) -> list[str]:
-        """The design files."""
         return list(self.named.values())
 
 
@@ -77,22 +74,28 @@ class Origin:
     input_format: str = "csv"
 
 
-def named_files(assignments: Iterable[str], by: str | None = None) -> dict[str, str]:
+def named_files(words: Iterable[str], by: str | None = None) -> dict[str, str]:
     """Parse NAME=FILE for each design; NAME is a value of the column `by`, or of the first column of --by."""
     condition = "with several designs" if by is None else "with --by"
     column = "first column of --by" if by is None else f"column {by!r}"
-    files: dict[str, str] = {}
-    for text in assignments:
-        name, equals, path = text.partition("=")
-        if not equals or not name or not path:
-            raise ValueError(f"{condition}, --design must be NAME=FILE, NAME as in the {column}, but got {text!r}")
-        if name in files:
-            raise ValueError(f"--design must name each design once, but {name!r} is there twice")
-        files[name] = path
-    return files
+    form = f"{condition}, --design must be NAME=FILE, NAME as in the {column}"
+    return assigned(words, form, "--design must name each design once")
 
 
 # From words to values
+
+
+def assigned(words: Iterable[str], form: str, once: str, *, last: bool = False, empty: bool = False) -> dict[str, str]:
+    """Parse NAME=VALUE words, at their first or last equals sign; the errors begin with the rules `form` and `once`."""
+    pairs: dict[str, str] = {}
+    for word in words:
+        name, _, value = word.rpartition("=") if last else word.partition("=")
+        if "=" not in word or not name or not (value or empty):
+            raise ValueError(f"{form}, but got {word!r}")
+        if name in pairs:
+            raise ValueError(f"{once}, but {name!r} is there twice")
+        pairs[name] = value
+    return pairs
 
 
 def number_or_column(text: str) -> float | str:
@@ -104,26 +107,15 @@ def number_or_column(text: str) -> float | str:
 
 
 def conditions(words: tuple[str, ...]) -> dict[str, str] | None:
-    """Parse COLUMN=VALUE words."""
-    pairs: dict[str, str] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not name or not equals:
-            raise ValueError(f"--where must be COLUMN=VALUE, such as version=dice, but got {word!r}")
-        if name in pairs:
-            raise ValueError(f"--where must name each column once, but {name!r} is there twice")
-        pairs[name] = value
-    return pairs or None
+    form = "--where must be COLUMN=VALUE, such as version=dice"
+    return assigned(words, form, "--where must name each column once", empty=True) or None
 
 
 def codes(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Split codes at commas."""
     return tuple(code.strip() for word in words for code in word.split(","))
 
 
 class Number(click.types.FloatParamType):
-    """A number, without the name of a Python type in messages."""
-
     name = "number"
 
 
@@ -167,20 +159,16 @@ WORD_KINDS = {
 
 
 def text_of(command: str, name: str) -> Text | None:
-    """Return the text of an option of a command, or None."""
     return TEXTS.get((command, name)) or TEXTS.get(("", name))
 
 
 def parameter(field: Field[Any], text: Text) -> click.Parameter:
-    """Return the option or argument of a field."""
     annotation = str(field.type).removesuffix(" | None")
     required, default = field.default is MISSING, None if field.default is MISSING else field.default
     if annotation == "bool":
         return click.Option([field.name, *text.names], is_flag=True, default=default, help=text.help)
     kind = WORD_KINDS[annotation]
-    word = kind.word
-    if text.least is not None:
-        word = WholeNumberInRange(text.least, text.most)
+    word = kind.word if text.least is None else WholeNumberInRange(text.least, text.most)
     settings: dict[str, Any] = {"type": word, "metavar": text.value or None, "help": text.help, "required": required}
     settings["shell_complete"] = _completion(text)
     if kind.convert is not None:
@@ -195,7 +183,6 @@ def parameter(field: Field[Any], text: Text) -> click.Parameter:
 
 
 def _completion(text: Text) -> Callable[[Any, Any, str], list[CompletionItem]] | None:
-    """Return the completion of choices or file names."""
     if text.choices:
         return lambda _, __, start: [CompletionItem(name) for name in text.choices if name.startswith(start)]
     if "FILE" in text.value:
@@ -266,7 +253,6 @@ class Command(click.Command):
         return spelled, {name for name in spelled if ctx.get_parameter_source(name) is not default}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their headings."""
         sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in HEADINGS}
         for one in self.get_params(ctx):
             record = one.get_help_record(ctx)

@@ -106,7 +106,6 @@ def plan(options: commands.Plan) -> None:
 
 
 def _deliver(result: Any, options: commands.Plan, tables: Sequence[str] = ()) -> None:
-    """Print a plan, or write it to a file."""
     texts = [result.text(), *tables, *([result.grid_text()] if options.grid else [])]
     deliver_text(result.to_json() if options.as_json else "\n\n".join(texts), options.output)
 

@@ -11,7 +11,7 @@ import click
 
 import warner
 from warner.cli.delivering import refuse_overwriting
-from warner.cli.messages import is_quiet, tell
+from warner.cli.messages import is_quiet, progress_bar, tell
 from warner.designs import listed_design, load_design
 from warner.text import counted
 
@@ -96,11 +96,7 @@ def _progress() -> Iterator[Callable[[int], None]]:
     if is_quiet() or not sys.stderr.isatty():
         yield lambda rows: None
         return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with progress_bar("{task.completed:,} rows") as bar:
         task = bar.add_task("rows", total=None)
         yield lambda rows: bar.update(task, completed=rows)
 

@@ -11,7 +11,7 @@ import click
 import warner
 from warner.cli.delivering import Delivery, refuse_overwriting
 from warner.cli.messages import warn, warnings_in_one_line, working
-from warner.cli.options import named_files
+from warner.cli.options import assigned, named_files
 from warner.cli.sources import Source, listed_design_in, merged, saved_in
 from warner.cli.values import generator, values_from_text
 from warner.designs.labels import from_text
@@ -28,15 +28,20 @@ if TYPE_CHECKING:
     from warner.regression.regressions import Regression
 
 
+# Options that are arguments of the Python functions as they are
+READ_ALIKE = ("unknown", "missing", "sheet", "encoding", "decimal", "skip_bad_files")
+FITTED_ALIKE = (
+    "by", "model", "link", "weights", "counts", "clusters", "strata", "sampled", "whole", "intercepts", "errors",
+    "penalty", "starts", "where",
+)  # fmt: skip
+
+
 # Regressions
 
 
 def regress(options: commands.Regress) -> None:
     table, reading = options.table, options.reading
-    tables = {"--predict": bool(options.predict), "--group-effects": options.group_effects}
-    untabulated = conjoined([option for option, is_given in tables.items() if is_given])
-    verb = "are" if all(tables.values()) else "is"
-    table.refuse_contradictions(f"{untabulated} {verb}" if untabulated else "")
+    table.refuse_contradictions(["--predict"] * bool(options.predict) + ["--group-effects"] * options.group_effects)
     _refuse_contradictions(options)
     columns = Columns(where=options.where, weights=options.weights, counts=options.counts)
     source = Source(options.files, columns, reading, origin=options.origin)
@@ -58,29 +63,11 @@ def regress(options: commands.Regress) -> None:
             formula,
             data,
             designs if options.by is not None else designs.get(""),
-            by=options.by,
             on=None if options.on is None else [name.strip() for name in options.on.split(",")],
-            model=options.model,
             values=None if options.values is None else values_from_text(options.values, design.domain),
-            link=options.link,
             reference=None if options.reference is None else from_text([options.reference], design.domain)[0],
-            weights=options.weights,
-            counts=options.counts,
-            clusters=options.clusters,
-            strata=options.strata,
-            sampled=options.sampled,
-            whole=options.whole,
-            intercepts=options.intercepts,
-            errors=options.errors,
-            penalty=options.penalty,
-            starts=options.starts,
-            unknown=reading.unknown,
-            missing=reading.missing,
-            sheet=reading.sheet,
-            encoding=reading.encoding,
-            decimal=reading.decimal,
-            skip_bad_files=reading.skip_bad_files,
-            where=options.where,
+            **{name: getattr(options, name) for name in FITTED_ALIKE},
+            **{name: getattr(reading, name) for name in READ_ALIKE},
         )
 
     with working("fitting"):
@@ -142,14 +129,9 @@ def _files(designs: Sequence[str], by: str | None) -> dict[str, Path]:
 
 def _profiles(fit: Regression, assignments: Sequence[str]) -> dict[str, list[Any]]:
     """Parse NAME=VALUES and return all combinations of the values of covariates."""
-    values = {}
-    for text in assignments:
-        name, equals, listed = text.partition("=")
-        if not equals or not listed:
-            raise ValueError(f"--predict must be NAME=VALUES, such as age=20,40, but got {text!r}")
-        if name in values:
-            raise ValueError(f"--predict must name each covariate once, but {name!r} is there twice")
-        values[name] = [_value(fit, name, part.strip()) for part in listed.split(",")]
+    form = "--predict must be NAME=VALUES, such as age=20,40"
+    listed = assigned(assignments, form, "--predict must name each covariate once")
+    values = {name: [_value(fit, name, part.strip()) for part in text.split(",")] for name, text in listed.items()}
     rows = list(product(*values.values()))
     return {name: list(column) for name, column in zip(values, zip(*rows, strict=True), strict=True)}
 
@@ -176,9 +158,10 @@ def _value(fit: Regression, name: str, text: str) -> Any:
 def associate(options: commands.Associate) -> None:
     file, reading, verdict = options.file, options.reading, options.verdict
     verdict.refuse_other_ending()
-    files = _questions(options.questions)
-    inputs = {"the reports": file} | {f"the design of {name!r}": str(design) for name, design in files.items()}
-    refuse_overwriting(dict(inputs), {"--output": verdict.output})
+    form = "questions must be given as COLUMN=DESIGN, such as cheated=dice.json"
+    files = assigned(options.questions, form, "a question must be given once", last=True)
+    inputs = {"the reports": file} | {f"the design of {name!r}": design for name, design in files.items()}
+    refuse_overwriting(inputs, {"--output": verdict.output})
     designs: dict[str, Design] = {name: listed_design_in(design, name) for name, design in files.items()}
     columns = Columns(where=options.where, weights=options.weights, counts=options.counts)
     with Source([file], columns, reading, origin=options.origin).opened() as reports:
@@ -189,13 +172,8 @@ def associate(options: commands.Associate) -> None:
             counts=options.counts,
             numeric=options.numeric,
             values=_values(options.values, designs),
-            unknown=reading.unknown,
-            missing=reading.missing,
-            sheet=reading.sheet,
-            encoding=reading.encoding,
-            decimal=reading.decimal,
-            skip_bad_files=reading.skip_bad_files,
             where=options.where,
+            **{name: getattr(reading, name) for name in READ_ALIKE},
             level=options.level,
             simulations=options.simulations,
             rng=generator(options.seed),
@@ -211,16 +189,3 @@ def _values(assignments: Sequence[str], designs: dict[str, Design]) -> dict[str,
             raise ValueError(f"--values must be COLUMN=VALUES, with a question as the column, but got {word!r}")
         values[name] = values_from_text(numbers, designs[name].domain)
     return values or None
-
-
-def _questions(questions: Sequence[str]) -> dict[str, Path]:
-    """Parse COLUMN=DESIGN words, each column once; the name of a column may contain an equals sign."""
-    files: dict[str, Path] = {}
-    for word in questions:
-        name, _, design = word.rpartition("=")
-        if not name or not design:
-            raise ValueError(f"questions must be given as COLUMN=DESIGN, such as cheated=dice.json, but got {word!r}")
-        if name in files:
-            raise ValueError(f"a question must be given once, but {name!r} is there twice")
-        files[name] = Path(design)
-    return files

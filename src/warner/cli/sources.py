@@ -83,7 +83,6 @@ class Source:
 
     @property
     def of_database(self) -> bool:
-        """True for the table of a database."""
         (file, *_) = self.files
         return self.origin.table is not None or ("://" in file and not REMOTE.match(file))
 
@@ -100,7 +99,6 @@ class Source:
 
     @cached_property
     def of_survey(self) -> bool:
-        """True for the database of a survey, which contains its designs."""
         if self.columns.question is not None:
             return True
         alone = len(self.files) == 1 and self.origin.table is None and self.files[0] != "-"

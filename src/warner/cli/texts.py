@@ -1,7 +1,8 @@
 """Help texts: name, spellings, value and purpose of each option, under headings.
 
-A heading "plan / Survey" is for one command. A value in brackets lists choices; NUMBER>=1 has a range. Lists of names
-are written out, so that help loads nothing of the library; tests compare them with the registries.
+A heading "plan / Survey" is for one command, or for several with commas between them. A value in brackets lists
+choices; NUMBER>=1 has a range. Lists of names are written out, so that help loads nothing of the library; tests compare
+them with the registries.
 """
 
 from __future__ import annotations
@@ -208,7 +209,7 @@ General
   help -h --help: Show this message and exit.
 design / Answers
   question NAME=A,B,...: With split: name of a question, which is its column, and its possible answers; repeatable.
-plan / Design
+plan, randomize, discover / Design
   design --design -d FILE: Design file of `warner design`.
 plan / Survey
   quantity QUANTITY: Quantity to plan for: shares or, if answers are numbers, mean, median, or a quantile such as 0.9,
@@ -233,17 +234,13 @@ show / Arguments
   design DESIGN: Design file of `warner design`.
 randomize / Arguments
   file FILE: True answers: a CSV, Excel, Parquet, JSON-lines, SPSS, Stata or SAS file, or - for CSV on standard input.
-randomize / Design
-  design --design -d FILE: Design file of `warner design`.
 randomize / Input
   column --column -c COLUMN: Column that holds the answers.
   keep COLUMN: Column to copy to the output; repeatable.
 randomize / Output
   output --output -o FILE: File to write the reports to: .csv, .parquet or .jsonl, or - for standard output.
   force: Replace an existing file. A second draw for the same respondents spends epsilon again.
-collect / Server
-  share: Share the survey on the local network: its address, a certificate made on the spot, and a QR code for phones.
-survey serve / Server
+collect, survey serve / Server
   share: Share the survey on the local network: its address, a certificate made on the spot, and a QR code for phones.
 survey new / Arguments
   file FILE: New survey file, such as exams.json.
@@ -265,31 +262,25 @@ survey invite / Server
   url URL: Address of the survey, such as https://survey.example.org.
 survey invite / Output
   output --output -o FILE: New CSV file for the links, one per line.
-survey close / Arguments
-  database DATABASE: Database of a survey: a file, or postgresql://user@host/name.
-survey backup / Arguments
+survey close, survey backup, survey report / Arguments
   database DATABASE: Database of a survey: a file, or postgresql://user@host/name.
 survey backup / Output
   output --output -o FILE: New file for the copy.
-survey report / Arguments
-  database DATABASE: Database of a survey: a file, or postgresql://user@host/name.
 survey report / Intervals
   target [realised|population]: Shares that the page is about: `realised` for the respondents themselves, or population.
+survey report, survey notice / Output
+  force: Replace an existing file.
 survey report / Output
   output --output -o FILE: HTML file of the page.
   noun NOUN: Word for the respondents, such as pupils.
-  force: Replace an existing file.
 survey notice / Output
   output --output -o FILE: File of the notice: .html or .md.
-  force: Replace an existing file.
-discover / Design
-  design --design -d FILE: Design file of `warner design`.
 discover / Input
   by COLUMN: Group by this column; repeatable.
 discover / Estimator
   above SHARE: Report only values whose share in the population is above this.
   power PROBABILITY: Probability of finding a value that has the smallest share in the result.
-discover / Output
+discover, groups, regress, estimate / Output
   output --output -o FILE: Write to this .csv, .json or .parquet file; or a table for a paper to this .md, .tex or
       .html file.
 discover / Intervals
@@ -298,8 +289,6 @@ groups / Estimator
   on FILE[:COLUMN,...]: Shrink groups toward a regression on these columns of a file with a row for each group, of any
       format of reports; on all of its columns if none are named.
 groups / Output
-  output --output -o FILE: Write to this .csv, .json or .parquet file; or a table for a paper to this .md, .tex or
-      .html file.
   answer ANSWER: Answer to draw with --plot; of two answers, the first if not given.
   rows NUMBER>=1: Number of groups to show, each with its largest shares: 20 at most, and at most 200 rows in all, or
       one for each group.
@@ -313,14 +302,12 @@ regress / Input
   by COLUMN: Column that names the design of each row.
 regress / Output
   odds: Show the coefficients as odds ratios.
-  output --output -o FILE: Write to this .csv, .json or .parquet file; or a table for a paper to this .md, .tex or
-      .html file.
 regress / Model
   values A=0,B=1: With --model linear, the number of each answer, whose mean is modeled: as never=0,once=1, or the
       word numbers for numeric answers.
 associate / Arguments
   file FILE: Reports: a CSV, Excel, Parquet, JSON, SPSS, Stata or SAS file, a pattern, a folder, a database, or -.
-associate / Output
+associate, check, compare, audit / Output
   output --output -o FILE: Write the result to this .json or .txt file, or a table for a paper to this .md, .tex or
       .html file.
 associate / Input
@@ -331,9 +318,6 @@ associate / Estimator
   simulations NUMBER: Number of random tables to draw where there are too many for an exact test.
 check / Intervals
   level NUMBER: Smallest probability that reports that follow the design pass the check.
-check / Output
-  output --output -o FILE: Write the result to this .json or .txt file, or a table for a paper to this .md, .tex or
-      .html file.
 compare / Input
   by COLUMN: Compare the groups of this column of the tally, with --between; all others are added up; repeatable.
   where COLUMN=VALUE: Take only the groups in which this column has this value; repeatable.
@@ -346,20 +330,12 @@ compare / Questions besides the shares
 compare / Output
   rows NUMBER>=1: Number of answers to show, the smallest p-values first.
   exit_code: Exit with code 1 if a share differs, for scheduled jobs.
-  output --output -o FILE: Write the result to this .json or .txt file, or a table for a paper to this .md, .tex or
-      .html file.
-estimate / Output
-  output --output -o FILE: Write to this .csv, .json or .parquet file; or a table for a paper to this .md, .tex or
-      .html file.
 audit / Design
   design --design -d FILE: Design that the client claims to follow: a file of `warner design`.
 audit / Answers
   answers WORDS: Answers to try: all words up to the next option. If not given, up to four are chosen.
 audit / Intervals
   level NUMBER: Smallest probability that all findings are true.
-audit / Output
-  output --output -o FILE: Write the result to this .json or .txt file, or a table for a paper to this .md, .tex or
-      .html file.
 """
 
 
@@ -376,7 +352,6 @@ class Text(NamedTuple):
 
 
 def _text(heading: str, line: str) -> tuple[str, Text]:
-    """Return the name and the text of an option."""
     term, _, purpose = line.partition(": ")
     name, *words = term.split(" ")
     spellings = tuple(word for word in words if word.startswith("-")) or (f"--{name.replace('_', '-')}",)
@@ -394,13 +369,13 @@ def _text(heading: str, line: str) -> tuple[str, Text]:
 def _texts() -> dict[tuple[str, str], Text]:
     """Return the texts of all options by command and name; the command is empty for options of all commands."""
     texts: dict[tuple[str, str], Text] = {}
-    command = heading = ""
+    commands = heading = ""
     for line in WORDS.strip().replace("\n      ", " ").splitlines():
         if line.startswith(" "):
             name, text = _text(heading, line.strip())
-            texts[command, name] = text
+            texts |= {(command, name): text for command in commands.split(", ")}
         else:
-            command, _, heading = line.rpartition(" / ")
+            commands, _, heading = line.rpartition(" / ")
     return texts
 
 

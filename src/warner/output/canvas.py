@@ -84,7 +84,6 @@ class Picture(NamedTuple):
 
 
 def _with_margins(figure: Figure) -> Figure:
-    """Return the figure with a margin around the axes and their labels."""
     layout: Any = figure.get_layout_engine()
     layout.set(w_pad=0.1, h_pad=0.06)
     return figure
@@ -154,14 +153,12 @@ def fitting(ax: Axes, number: int) -> int:
 
 
 def whiskers(ax: Axes, low: Array, high: Array, rows: Array, color: str) -> Any:
-    """Draw intervals as horizontal error bars, one in each row."""
     # Around the middle of the interval, not around the share: a biased share may lie outside.
     middle, half = (low + high) / 2, (high - low) / 2
     return ax.errorbar(middle, rows, xerr=half, fmt="none", ecolor=color, elinewidth=1.3, capsize=2.5, zorder=2.5)
 
 
 def logarithmic(ax: Axes) -> None:
-    """Make both axes logarithmic, with numbers written in full."""
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

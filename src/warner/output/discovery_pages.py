@@ -179,7 +179,6 @@ def _dashed(discovery: Discovery) -> str:
 
 
 def _limit(ax: Axes, discovery: Discovery, handles: list[Any], labels: list[str]) -> None:
-    """Mark the share that values must exceed."""
     if discovery.above:
         handles.append(ax.axvline(100 * discovery.above, color=canvas.PALETTE[-1], linewidth=1.0, zorder=1))
         labels.append(f"asked for: above {percent(discovery.above)}")

@@ -377,8 +377,6 @@ def _shown(estimate: Estimate, confidence: Confidence) -> Shown:
 
 
 class _Picture(NamedTuple):
-    """Drawing of an estimate."""
-
     estimate: Estimate
     confidence: Confidence
     shown: Shown
@@ -531,7 +529,6 @@ def _by_share(shown: Shown) -> Places:
 
 
 def _largest_groups(estimate: Estimate, most: int) -> Places:
-    """Return the indices of at most `most` groups, those with the most reports."""
     return np.sort(np.argsort(-np.asarray(estimate.tally.n), kind="stable")[:most])
 
 

@@ -328,7 +328,6 @@ def _in_group(shown: Shown, row: int, start: str) -> str:
 
 
 def design_section(tally: Collected | OpenTally) -> str:
-    """Sentences of each design, and its epsilon."""
     parts: Sequence[Tally | OpenTally] = tally.parts
     several = len(parts) > 1
     lines = []
@@ -380,7 +379,6 @@ def _table_section(estimate: Estimate, table: Table, totals: Counts | None, inte
 
 
 def left_out_section(tally: Collected | OpenTally) -> str:
-    """Return the number of rows that were left out, and the reasons."""
     missing, unknown = int(np.sum(tally.missing)), int(np.sum(tally.unknown))
     if not missing and not unknown:
         return "<p>None: every row held a possible report.</p>"

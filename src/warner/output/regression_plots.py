@@ -59,7 +59,6 @@ def _drawn(fit: Regression) -> Integers:
 
 
 def _blocks(fit: Regression, chosen: Integers) -> list[object]:
-    """Return the answers of the coefficients, if there are several."""
     answers = list(dict.fromkeys(fit.specification.coefficients[i].answer for i in chosen.tolist()))
     return answers if len(answers) > 1 else []
 

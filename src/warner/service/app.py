@@ -153,8 +153,7 @@ class Keeper(Protocol):
         """Return True if a response would be kept."""
 
     @property
-    def closed(self) -> bool:
-        """True if the survey is known to be closed."""
+    def closed(self) -> bool: ...
 
 
 def survey_app(
@@ -210,21 +209,17 @@ class Endpoints:
             self.epsilon_headers["access-control-expose-headers"] = "epsilon"
 
     async def home(self, request: Request) -> Response:
-        """Redirect to the page."""
         return RedirectResponse(f"/s/{self.survey.id}", 303)
 
     async def page(self, request: Request) -> Response:
-        """Return the page of the survey, with its questions while the survey is open."""
         closed = self.keeper.closed or self.survey.over(contract.now())
         state = "closed" if closed else "early" if self.survey.early(contract.now()) else "open"
         return HTMLResponse(self.pages[state], headers={"content-security-policy": policy()})
 
     async def file(self, request: Request) -> Response:
-        """Return the survey file."""
         return Response(self.json, media_type="application/json", headers=self.shared | self.epsilon_headers)
 
     async def static(self, request: Request) -> Response:
-        """Return a script or a style sheet of this version."""
         name = request.path_params["name"]
         if request.path_params["version"] != version() or name not in assets():
             return PlainTextResponse("there is no such file\n", 404)
@@ -232,12 +227,10 @@ class Endpoints:
         return Response(assets()[name], media_type=kind, headers={"cache-control": CACHE_FOR_EVER, **self.shared})
 
     async def health(self, request: Request) -> Response:
-        """Return the status 200 if a response would be kept, otherwise 503."""
         healthy = await self.keeper.healthy()
         return PlainTextResponse("well\n" if healthy else "the database cannot be written\n", 200 if healthy else 503)
 
     async def keep(self, body: bytes) -> Outcome | None:
-        """Keep a response and return its outcome."""
         return await self.keeper.keep(self.bodies.read(body))
 
     async def standing(self, body: bytes) -> Outcome | None:
@@ -276,7 +269,6 @@ class Posted:
         self.replies = replies({"rate": rate.wait, "busy": RETRY_SECONDS})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Reply to one request."""
         headers: dict[bytes, bytes] = {}
         for name, value in scope["headers"]:
             headers[name] = value if name not in headers else headers[name] + b", " + value
@@ -358,7 +350,6 @@ class Guard:
         self.replies = replies({"busy": RETRY_SECONDS})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request."""
         if scope["type"] != "http":
             return
         started = False

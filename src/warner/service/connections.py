@@ -57,7 +57,6 @@ class Connection(asyncio.Protocol):
     # Calls by the socket
 
     def connection_made(self, transport: Any) -> None:
-        """Start the deadline of the first request."""
         self.transport = transport
         self.last_read = self.time()
         self.due = self.last_read + self.limits.deadline
@@ -65,7 +64,6 @@ class Connection(asyncio.Protocol):
         self.limits.admit(self)
 
     def data_received(self, data: bytes) -> None:
-        """Read a piece of a request."""
         if self.complete and not self.begun and not self.under_way:
             self._begin()
         self.size += len(data)
@@ -76,20 +74,16 @@ class Connection(asyncio.Protocol):
             asyncio.get_running_loop().call_soon(self._bound_head)
 
     def eof_received(self) -> bool | None:
-        """Forward the end of the client's data."""
         return self.http.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Remove the connection from the limits."""
         self.limits.connections.discard(self)
         self.http.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Forward that the client reads too slowly."""
         self.http.pause_writing()
 
     def resume_writing(self) -> None:
-        """Forward that the client has read."""
         self.http.resume_writing()
 
     def stalls(self, now: float) -> bool:
@@ -181,7 +175,6 @@ class ConnectionLimits:
                     one.transport.abort()
 
     def cut_off(self, now: float) -> None:
-        """Close the connections past their deadlines."""
         for one in [one for one in self.connections if one.due <= now or one.stalls(now)]:
             one.transport.abort()
 

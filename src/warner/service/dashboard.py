@@ -197,7 +197,6 @@ class Board:
         self._working = asyncio.Lock()
 
     async def update(self, collected: Collected) -> Update:
-        """Return the content of a step."""
         async with self._working:
             if self._update is None or self._update.version != version(collected):
                 self._update = await _in_thread(lambda: _computed(collected))
@@ -290,7 +289,6 @@ class Pages:
         self.exporting = asyncio.Lock()
 
     def admitted(self, request: Request) -> bool:
-        """Return True if a request belongs to a session."""
         return self.admission.admits(request.cookies.get(self.cookie, ""))
 
     async def shell(self, request: Request) -> Response:
@@ -310,14 +308,12 @@ class Pages:
         return reply
 
     async def live(self, request: Request) -> Response:
-        """Send each step as a server-sent event when it is published."""
         if not self.admitted(request):
             return _stranger()
         events = self.board.events(request.headers.get("last-event-id"), lambda: self.admitted(request))
         return StreamingResponse(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
     async def export(self, request: Request) -> Response:
-        """Return the published responses as a file."""
         if not self.admitted(request):
             return _stranger()
         ending, question = request.query_params.get("format", ""), request.query_params.get("question")
@@ -333,7 +329,6 @@ class Pages:
         return Response(export.content, media_type=export.kind, headers={"content-disposition": disposition})
 
     async def code(self, request: Request) -> Response:
-        """Return the QR code of the public link of a shared survey."""
         if not self.admitted(request):
             return _stranger()
         if not self.code_link:
@@ -377,7 +372,6 @@ class Doorkeeper:
         self.app, self.hosts = app, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward or reject a request."""
         headers: dict[str, str] = {}
         for name, value in ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]):
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
@@ -385,7 +379,6 @@ class Doorkeeper:
         await (PlainTextResponse(error, 403) if error else self.app)(scope, receive, send)
 
     def _error(self, method: str, headers: dict[str, str]) -> str:
-        """Return the error of a request with a wrong host or origin."""
         host = HOST_HEADER.fullmatch(headers.get("host", ""))  # a tunnel may change the port
         if host is None or host["name"].lower() not in self.hosts:
             return WRONG_ADDRESS_TEXT
@@ -413,7 +406,6 @@ RIGHTS_OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def new_key() -> str:
-    """Return a random key of 256 bits."""
     return secrets.token_urlsafe(32)
 
 

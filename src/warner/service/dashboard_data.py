@@ -441,7 +441,6 @@ def _still_needed(collected: Collected, question: Question, half_width: float, r
 
 
 def _report_counts(question: Question, tally: Tally) -> list[Document]:
-    """Return the counts of reports that are not answers."""
     counts, columns = tally.counts.tolist(), tally.design.law.columns
     order = sorted(range(len(counts)), key=lambda index: -counts[index])[:ANSWERS_SHOWN]
     indices = sorted(order) if len(counts) <= ANSWERS_SHOWN else order
@@ -597,7 +596,6 @@ def _checked(tally: Tally, collected: Collected) -> Document:
 
 
 def _group(collected: Collected, question: Question, group: Group, intervals: Confidence, rows: Any) -> Document:
-    """Return the shares in each value of a group."""
     tally = collected.tally(question.id, by=(group.id,))
     result = estimated(tally)
     numbers = result._mean_and_median(intervals) or ()

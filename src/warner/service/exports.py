@@ -185,7 +185,6 @@ def published_reports(
 
 
 def is_open_question(place: str, question: str | None = None) -> bool:
-    """Return True if a question of a survey has free-text answers."""
     _check_is_database(place)
     return collected(place).survey.question(question).open is not None
 

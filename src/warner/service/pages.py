@@ -61,7 +61,6 @@ def version() -> str:
 
 
 def address(name: str) -> str:
-    """Return the address of a file on the survey's server."""
     return f"/static/{version()}/{name}"
 
 
@@ -239,7 +238,6 @@ def _primary(language: str) -> str:
 
 
 def _page_language(language: str) -> str:
-    """Return the language of the page's texts: the language of the survey, or English."""
     languages = _table()["languages"]
     return next(tag for tag in (language.lower(), _primary(language), "en") if tag in languages)
 

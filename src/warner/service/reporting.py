@@ -154,8 +154,6 @@ def _reading(collected: Collected, words: _Words) -> str:
 
 
 class _Section:
-    """Results of one question."""
-
     def __init__(self, collected: Collected, question: Question, words: _Words) -> None:
         self.collected, self.question, self.words = collected, question, words
         self.estimate = None if question.open else estimated(collected.tally(question.id))
@@ -182,7 +180,6 @@ class _Section:
         return f"{text} <q>{row.name}</q>: <strong>{row.about}</strong>, {row.range}."
 
     def html(self) -> str:
-        """Sentences, figure and groups."""
         skipped = "" if self.skipped == 0 else f"<p>{self._blanks()}</p>"
         if self.question.open and self.discovery is None:
             body = "<p>Answers in respondents' own words are found once the survey is closed.</p>"
@@ -193,7 +190,6 @@ class _Section:
         return f"<section class='question'><h2 class='wording'>{escape(self.question.text)}</h2>{body}</section>"
 
     def _blanks(self) -> str:
-        """Sentence on respondents without a report."""
         survey, question = self.collected.survey, self.question
         if question.drawn < len(question.items):
             return f"Each of them was asked about {question.drawn} of {len(question.items)} options, drawn at random."
@@ -211,7 +207,6 @@ class _Section:
         return first | {"value": first[OPTION], "n": estimate.tally.n}
 
     def technical(self) -> str:
-        """Design, complete table and methods."""
         head = f"<h3>{escape(self.question.text)}</h3>"
         if self.estimate is None:
             return (
@@ -314,7 +309,6 @@ def _index(domain: Any, answer: Label) -> int:
 
 
 def _bars(rows: Sequence[_Row]) -> str:
-    """Draw a bar for each answer, with its range."""
     parts = []
     for row in rows:
         low, high = (100 * min(max(end, 0), 1) for end in (row.low, row.high))

@@ -91,7 +91,6 @@ class Bodies:
         self.limit = LEAST_BODY_BYTES + texts + BYTES_BESIDE_REPORT * (len(survey.items) + len(survey.groups))
 
     def read(self, body: bytes) -> Bundle:
-        """Read a body, or raise `RefusedError`."""
         fields = _fields(body)
         if fields.keys() != self.names or fields["survey"] != self.survey.fingerprint:
             raise RefusedError

@@ -282,7 +282,6 @@ async def _served(
 
 
 def opening(collected: Collected, places: Places, key: str, limit: int | None = None) -> list[str]:
-    """Return the lines for the operator at the start."""
     survey = collected.survey
     link = f"{places.respondents.url}/s/{survey.id}"
     reason = unshareable(link)
@@ -389,7 +388,6 @@ class Mistakes:
         self.number = 0
 
     def complain(self, line: str) -> None:
-        """Write a line to standard error."""
         with suppress(OSError):
             sys.stderr.write(line)
             sys.stderr.flush()
@@ -423,7 +421,6 @@ def _connections() -> int:
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return the factory of uvloop's event loop, if installed."""
     try:
         import uvloop
     except ImportError:  # Windows

@@ -59,7 +59,6 @@ class Identity(NamedTuple):
 
 
 def local_address() -> str:
-    """Return the IPv4 address of this computer on its local network."""
     for address in ROUTED_ADDRESSES:
         with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
             route.connect((address, 9))
@@ -181,7 +180,6 @@ def is_unspecified(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host name or address is this computer itself."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -90,7 +90,6 @@ class Layout:
 
     @cached_property
     def width(self) -> int:
-        """Number of counters."""
         return self._columns + self._types + self._number + self.optional
 
     def of_report(self, report: Counts | int) -> tuple[int, ...]:
@@ -149,7 +148,6 @@ class OpenLayout:
 
     @property
     def width(self) -> int:
-        """Number of counters."""
         return 1 + self.optional
 
     def of_report(self, report: Counts | int) -> tuple[int, ...]:
@@ -203,7 +201,6 @@ class Group:
     values: tuple[str, ...]
 
     def to_dict(self) -> Document:
-        """Return the group as a JSON object."""
         return {"id": self.id, "text": self.text, "values": list(self.values)}
 
 
@@ -305,11 +302,9 @@ class Question:
         return self.listed.law.columns if self.mode == "person" else self.answers
 
     def shown(self, choice: Label) -> str:
-        """Return the text on the button of a choice."""
         return str(choice) if self.labels is None else self.labels[str(choice)]
 
     def to_dict(self) -> Document:
-        """Return the question as a JSON object."""
         fields: Document = {"id": self.id, "text": self.text}
         if self.help is not None:
             fields["help"] = self.help
@@ -372,16 +367,13 @@ class Survey:
     ask: int | None = None
 
     def early(self, moment: datetime) -> bool:
-        """Return True if the survey has not opened yet."""
         return self.opens is not None and moment < datetime.fromisoformat(self.opens)
 
     def over(self, moment: datetime) -> bool:
-        """Return True if the time for responses is over."""
         return self.closes is not None and moment >= datetime.fromisoformat(self.closes)
 
     @property
     def invited(self) -> bool:
-        """True if respondents need an invitation."""
         return self.access == "invited"
 
     @property
@@ -453,7 +445,6 @@ class Survey:
         return shown_up(self._spent, 4)
 
     def to_dict(self) -> Document:
-        """Return the survey as a JSON object, including its designs."""
         fields: Document = {name: getattr(self, name) for name in SURVEY_FIELDS[:-2]}
         fields |= {name: getattr(self, name) for name in OPTIONAL_FIELDS if getattr(self, name) is not None}
         groups = [group.to_dict() for group in self.groups]
@@ -461,7 +452,6 @@ class Survey:
         return {"format": FORMAT, "version": VERSION, **fields, "groups": groups, "questions": questions}
 
     def to_json(self) -> str:
-        """Write the survey as a JSON document."""
         return document(self.to_dict())
 
     @cached_property
@@ -471,7 +461,6 @@ class Survey:
         return hashlib.sha256(spelled.encode()).hexdigest()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the survey to a file atomically."""
         save_text(path, self.to_json())
 
 

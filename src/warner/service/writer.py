@@ -139,7 +139,6 @@ class Writer:
         return outcome
 
     async def collected(self) -> Collected:
-        """Return the published state."""
         return await self._done(self.store.collected)
 
     async def healthy(self) -> bool:
@@ -148,7 +147,6 @@ class Writer:
 
     @property
     def closed(self) -> bool:
-        """True if the survey was closed at the last check."""
         return self.latest.state == "closed"
 
     async def news(self, after: Collected | None = None) -> Collected:
@@ -267,7 +265,6 @@ class Writer:
         return outcomes
 
     def _complain(self) -> None:
-        """Log that responses are not kept, at most once in a period."""
         if time.monotonic() - self._complained >= COMPLAINT_SECONDS:
             self._complained = time.monotonic()
             self.log(f"warner: responses cannot be kept, and nobody is thanked for one: {self.trouble}\n")
@@ -279,7 +276,6 @@ class Writer:
             self._announce(self.store.collected())
 
     def _look(self) -> None:
-        """Announce what other processes have published or closed."""
         self._looked = time.monotonic()
         collected = self.store.collected()
         if (collected.responses, collected.state) != (self.latest.responses, self.latest.state):
@@ -309,7 +305,6 @@ class Writer:
             self.log(f"warner: the survey is {contract.closing_words(collected)}\n")
 
     def _tried(self, work: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Return the result of a task, or its error."""
         try:
             return work(*arguments, **options)
         except Exception as error:  # noqa: BLE001 - the thread must survive all errors

@@ -56,8 +56,6 @@ NONCES_KEPT = timedelta(days=2)  # of a closed survey: at least one full day
 
 
 class Outcome(enum.Enum):
-    """Outcome of a response."""
-
     KEPT = "kept"  # now, or before in case of a retry
     USED = "used"  # its invitation was spent on another response
     REFUSED = "refused"  # in an open survey: another response had the same nonce
@@ -86,7 +84,6 @@ def door(survey: Survey, state: str, responses: int, limit: int | None = None) -
 
 
 def complete(survey: Survey, responses: int) -> bool:
-    """Return True if a survey has the number of responses at which it closes automatically."""
     return survey.stop is not None and responses >= survey.stop
 
 
@@ -307,7 +304,6 @@ class Sent:
         self._hashes: dict[tuple[bytes, bytes], bytes] = {}
 
     def differs(self, bundle: Bundle) -> bool:
-        """Return True if another response with this receipt is known."""
         known = self._hashes.get(_entry(bundle))
         return known is not None and known != self._hashed(bundle)
 
@@ -451,7 +447,6 @@ def today() -> date:
 
 
 def now() -> datetime:
-    """Return the current time."""
     return datetime.now(UTC)
 
 
@@ -511,27 +506,52 @@ def _outcome_of_spent(receipt: bytes) -> Outcome:
     return Outcome.REVOKED if receipt == REVOKED_RECEIPT else Outcome.USED
 
 
-def check_receipts(survey: Survey, state: str, spent: int, responses: int, where: str) -> None:
-    """Raise an error unless each response has left a receipt; an open survey forgets them after its closing."""
+def check_consistent(
+    survey: Survey,
+    state: str,
+    counters: Sequence[Sequence[Integers]],
+    numbers: tuple[int, int],
+    kept: Iterable[tuple[int, int, int]],
+    spent: int,
+    where: str,
+) -> None:
+    """Raise an error unless pending and published counters, their numbers of responses and kept reports fit.
+
+    Each response has left a receipt; an open survey forgets them after its closing.
+    """
+    for cells, number in zip(counters, numbers, strict=True):
+        check_balance(survey, cells, number, where)
+    check_kept_reports(survey, counters, kept, where)
     forgotten = not survey.invited and state == "closed" and spent == 0
-    if spent != responses and not forgotten:
+    if spent != sum(numbers) and not forgotten:
         raise ValueError(
-            f"{where} is damaged: it counts {responses} responses but has receipts of {spent}; use a backup"
+            f"{where} is damaged: it counts {sum(numbers)} responses but has receipts of {spent}; use a backup"
         )
 
 
-def check_known(tokens: Sequence[bytes], known: Collection[bytes]) -> None:
-    """Raise an error if invitations to revoke do not exist; it names their positions, because they are secret."""
+def by_layout(survey: Survey, table: Integers, where: str) -> list[list[Integers]]:
+    """Split each column of counters by question; the first column has the index of the question."""
+    widths = [survey.strata * layout.width for layout in survey.layouts]
+    if not np.array_equal(table[:, 0], np.repeat(np.arange(len(widths)), widths)):
+        raise ValueError(f"{where} is damaged: it does not have the counters of its survey; use a backup")
+    return [np.split(column, np.cumsum(widths)[:-1]) for column in table.T[1:]]
+
+
+def used_among(tokens: Sequence[bytes], known: dict[bytes, bytes]) -> int:
+    """Return how many of the invitations to revoke were used, given their receipts.
+
+    An error for those that do not exist names their positions, because they are secret.
+    """
     strange = [index for index, token in enumerate(tokens) if hashed("token", token) not in known]
     if strange:
         raise ValueError(
             f"only invitations to this survey can be revoked, but {len(strange):,} of these {len(tokens):,} are none, "
             f"the first of them at place {strange[0] + 1:,}; nothing was revoked"
         )
+    return sum(receipt not in {UNSPENT_RECEIPT, REVOKED_RECEIPT} for receipt in known.values())
 
 
 def check_invitations(survey: Survey, state: str, tokens: Sequence[bytes]) -> None:
-    """Raise an error for invitations that cannot be used."""
     if not survey.invited:
         raise ValueError('invitations are for surveys whose access is "invited"; this one is open to everybody')
     if state != "open":

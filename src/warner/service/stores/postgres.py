@@ -26,35 +26,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from warner.service.stores.contract import (
-    NONCES_KEPT,
-    REVOKED_RECEIPT,
-    UNSPENT_RECEIPT,
-    Collected,
-    Contents,
-    Ledger,
-    Outcome,
-    Sent,
-    Store,
-    added,
-    by_question,
-    check_balance,
-    check_invitations,
-    check_kept_reports,
-    check_known,
-    check_receipts,
-    check_same_survey,
-    complete,
-    door,
-    folded,
-    hashed,
-    kept_reports,
-    save,
-    standing,
-    step_due,
-    stored_survey,
-    today,
-)
+from warner.service.stores import contract
+from warner.service.stores.contract import Collected, Contents, Ledger, Outcome, Sent, Store
 from warner.service.survey import IDENTIFIER
 from warner.text import not_installed
 
@@ -104,7 +77,6 @@ def schema(name: str) -> str:
 
 
 def driver() -> ModuleType:
-    """Return the module psycopg, or raise an error if it is not installed."""
     try:
         import psycopg
     except ImportError:
@@ -217,7 +189,6 @@ def first_line(error: Exception) -> str:
 
 
 def single(connection: psycopg.Connection, query: str, *values: object) -> Any:
-    """Return the single value of a query."""
     row = connection.execute(query, values).fetchone()
     assert row is not None
     return row[0]
@@ -267,7 +238,6 @@ class PostgresStore(Store):
 
     @classmethod
     def opened(cls, place: str, survey: Survey) -> Self:
-        """Open or create the schema of the survey; raise an error if it is of another survey."""
         _, name = parts(place)
         if name not in {None, survey.id}:
             raise ValueError(f"the database's URL names the survey {name!r}, but this is {survey.id!r}")
@@ -275,7 +245,7 @@ class PostgresStore(Store):
         try:
             store._make()
             with store._transaction(snapshot=True) as connection:
-                check_same_survey(survey, _survey(connection, store._schema), store._schema)
+                contract.check_same_survey(survey, _survey(connection, store._schema), store._schema)
                 store._check(connection)
                 store._forget(connection)
         except BaseException:
@@ -284,7 +254,6 @@ class PostgresStore(Store):
         return store
 
     def _make(self) -> None:
-        """Create the schema if there is none."""
         with self._transaction(mode=None) as connection:
             connection.execute("select pg_advisory_xact_lock(hashtext(%s))", (self._schema,))
             row = connection.execute(
@@ -308,20 +277,16 @@ class PostgresStore(Store):
                 )
 
     def _check(self, connection: psycopg.Connection) -> None:
-        """Raise an error if counters, kept reports and receipts are inconsistent."""
-        pending, published = _sums(connection)
+        numbers = _sums(connection)
         both = _counters(connection, self.survey, self._schema)
-        for counters, responses in zip(both, (pending, published), strict=True):
-            check_balance(self.survey, counters, responses, self._schema)
-        if self.survey.open_questions:
-            check_kept_reports(self.survey, both, _numbers_kept(connection), self._schema)
+        kept = _numbers_kept(connection, self.survey)
         if self.survey.invited:
             query = "select count(*) from invitations where receipt not in (%s, %s)"
-            spent = single(connection, query, UNSPENT_RECEIPT, REVOKED_RECEIPT)
+            spent = single(connection, query, contract.UNSPENT_RECEIPT, contract.REVOKED_RECEIPT)
         else:
             spent = single(connection, "select count(*) from seen")
-        check_receipts(self.survey, _state(connection), spent, pending + published, self._schema)
-        self.published = published
+        contract.check_consistent(self.survey, _state(connection), both, numbers, kept, spent, self._schema)
+        self.published = numbers[1]
 
     def keep(self, bundles: Sequence[Bundle], *, limit: int | None = None) -> list[Outcome]:
         ledger = Ledger(self.survey, bundles, self._sent)
@@ -331,16 +296,16 @@ class PostgresStore(Store):
             state = _state(connection)
             waiting = single(connection, "select coalesce(sum(pending), 0) from days where writer = %s", self._stripe)
             pending, published = _sums(connection)
-            entrance = door(self.survey, state, pending + published, limit)
+            entrance = contract.door(self.survey, state, pending + published, limit)
             outcomes, counted = ledger.settled(self._known(connection, ledger.keys), entrance)
             counted = self._remembered(connection, ledger, counted)
             if counted:
                 waiting += len(counted)
                 responses = pending + published + len(counted)
-                step = step_due(self.survey, waiting, responses)
+                step = contract.step_due(self.survey, waiting, responses)
                 self._count(connection, list(counted.values()), publish=step)
                 published += waiting if step else 0
-                if complete(self.survey, responses):
+                if contract.complete(self.survey, responses):
                     published = _shut(connection)
         self.published = published
         self._spent = self._spent or bool(counted)
@@ -392,7 +357,7 @@ class PostgresStore(Store):
         """Add responses to the counters of this stripe, and publish them if `publish`; every row is written."""
         cells_added = [
             (question, cell, int(cells[cell]))
-            for question, cells in enumerate(added(self.survey, bundles))
+            for question, cells in enumerate(contract.added(self.survey, bundles))
             for cell in np.flatnonzero(cells).tolist()
         ]
         sums = "counts.pending + sums.amount"
@@ -405,7 +370,7 @@ class PostgresStore(Store):
             ") as sums where writer = %s and counts.question = sums.question and counts.cell = sums.cell",
             (*(list(column) for column in zip(*cells_added, strict=True)), self._stripe, self._stripe),
         )
-        if kept := kept_reports(bundles):
+        if kept := contract.kept_reports(bundles):
             columns = [[report[part] for report, _ in kept] for part in range(3)]
             connection.execute(
                 "insert into reports select * from unnest(%s::integer[], %s::integer[], %s::text[], %s::bigint[]) "
@@ -415,7 +380,7 @@ class PostgresStore(Store):
         connection.execute(
             "insert into days values(%s, %s, %s, 0) "
             "on conflict (writer, day) do update set pending = days.pending + excluded.pending",
-            (self._stripe, today().isoformat(), len(bundles)),
+            (self._stripe, contract.today().isoformat(), len(bundles)),
         )
         if publish:
             connection.execute(
@@ -430,29 +395,31 @@ class PostgresStore(Store):
 
     def invite(self, tokens: Sequence[bytes]) -> None:
         with self._transaction(mode=ALONE, wait=CLOSING_MILLISECONDS) as connection:
-            check_invitations(self.survey, _state(connection), tokens)
-            hashes = [hashed("token", token) for token in tokens]
-            connection.execute("insert into invitations select unnest(%s::bytea[]), %s", (hashes, UNSPENT_RECEIPT))
+            contract.check_invitations(self.survey, _state(connection), tokens)
+            hashes = [contract.hashed("token", token) for token in tokens]
+            connection.execute(
+                "insert into invitations select unnest(%s::bytea[]), %s", (hashes, contract.UNSPENT_RECEIPT)
+            )
             _rewrite(connection, self.survey)
 
     def revoke(self, tokens: Sequence[bytes]) -> int:
         with self._transaction(mode=ALONE, wait=CLOSING_MILLISECONDS) as connection:
-            hashes = sorted(hashed("token", token) for token in tokens)
+            hashes = sorted(contract.hashed("token", token) for token in tokens)
             known = self._known(connection, hashes)
-            check_known(tokens, known)
+            used = contract.used_among(tokens, known)
             connection.execute(
                 "update invitations set receipt = %s where token = any(%s) and receipt = %s",
-                (REVOKED_RECEIPT, hashes, UNSPENT_RECEIPT),
+                (contract.REVOKED_RECEIPT, hashes, contract.UNSPENT_RECEIPT),
             )
             _rewrite(connection, self.survey)
-        return sum(receipt not in {UNSPENT_RECEIPT, REVOKED_RECEIPT} for receipt in known.values())
+        return used
 
     def standing(self, token: bytes | None) -> Outcome | None:
-        key = b"" if token is None else hashed("token", token)
+        key = b"" if token is None else contract.hashed("token", token)
         with self._transaction() as connection:
-            entrance = door(self.survey, _state(connection), sum(_sums(connection)))
+            entrance = contract.door(self.survey, _state(connection), sum(_sums(connection)))
             row = connection.execute("select receipt from invitations where token = %s", (key,)).fetchone()
-        return standing(self.survey, row[0] if row else None, entrance)
+        return contract.standing(self.survey, row[0] if row else None, entrance)
 
     def collected(self) -> Collected:
         with self._transaction(snapshot=True) as connection:
@@ -496,11 +463,11 @@ class PostgresStore(Store):
 
     def _due(self, connection: psycopg.Connection) -> bool:
         pending, published = _sums(connection)
-        return step_due(self.survey, pending, pending + published)
+        return contract.step_due(self.survey, pending, pending + published)
 
     def _forget(self, connection: psycopg.Connection) -> None:
         closed = single(connection, "select closed from survey")
-        if closed and today() >= date.fromisoformat(closed) + NONCES_KEPT:
+        if closed and contract.today() >= date.fromisoformat(closed) + contract.NONCES_KEPT:
             connection.execute("delete from seen")
 
     def release(self) -> None:
@@ -558,14 +525,16 @@ def backup(place: str, target: str) -> None:
             invitations = invited.execute("select token, receipt from invitations order by token")
             nonces = seen.execute("select nonce from seen order by nonce")
             days, reports = _days(connection), _reports(connection, survey)
-            save(Path(target), Contents(survey, state, closed, pending, published, days, invitations, nonces, reports))
+            contract.save(
+                Path(target), Contents(survey, state, closed, pending, published, days, invitations, nonces, reports)
+            )
 
 
 def _survey(connection: psycopg.Connection, where: str) -> Survey:
     rows = connection.execute("select fingerprint, file from survey").fetchall()
     if len(rows) != 1:
         raise ValueError(f"{where} is damaged: it has {len(rows)} surveys, and not one; use a backup")
-    return stored_survey(rows[0][0], rows[0][1], where)
+    return contract.stored_survey(rows[0][0], rows[0][1], where)
 
 
 def _state(connection: psycopg.Connection) -> str:
@@ -584,39 +553,35 @@ def _days(connection: psycopg.Connection) -> list[tuple[str, int, int]]:
     ).fetchall()
 
 
-def _counters(connection: psycopg.Connection, survey: Survey, where: str) -> tuple[list[Integers], list[Integers]]:
+def _counters(connection: psycopg.Connection, survey: Survey, where: str) -> list[list[Integers]]:
     """Return the pending and published counters of each question, summed over all stripes."""
     rows = connection.execute(
         "select question, sum(pending)::bigint, sum(published)::bigint from counts "
         "group by question, cell order by question, cell"
     ).fetchall()
-    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
-    widths = [survey.strata * layout.width for layout in survey.layouts]
-    if not np.array_equal(table[:, 0], np.repeat(np.arange(len(widths)), widths)):
-        raise ValueError(f"{where} is damaged: it does not have the counters of its survey; use a backup")
-    ends = np.cumsum(widths)[:-1]
-    return np.split(table[:, 1], ends), np.split(table[:, 2], ends)
+    return contract.by_layout(survey, np.array(rows, dtype=np.int64).reshape(-1, 3), where)
 
 
 def _collected(connection: psycopg.Connection, survey: Survey, where: str, kept: Kept | None = None) -> Collected:
     _, published = _counters(connection, survey, where)
     days = {day: shown for day, _, shown in _days(connection) if shown}
-    responses = check_balance(survey, published, sum(days.values()), where)
-    invited = single(connection, "select count(*) from invitations where receipt <> %s", REVOKED_RECEIPT)
-    revoked = single(connection, "select count(*) from invitations where receipt = %s", REVOKED_RECEIPT)
+    responses = contract.check_balance(survey, published, sum(days.values()), where)
+    invited = single(connection, "select count(*) from invitations where receipt <> %s", contract.REVOKED_RECEIPT)
+    revoked = single(connection, "select count(*) from invitations where receipt = %s", contract.REVOKED_RECEIPT)
     state, reports = _state(connection), kept or {}
     if survey.open_questions and state == "closed" and kept is None:
-        check_kept_reports(survey, [published], _numbers_kept(connection), where)
-        reports = by_question(_reports(connection, survey))
-    return Collected(survey, state, responses, folded(survey, published), days, invited, revoked, reports)
+        contract.check_kept_reports(survey, [published], _numbers_kept(connection, survey), where)
+        reports = contract.by_question(_reports(connection, survey))
+    return Collected(survey, state, responses, contract.folded(survey, published), days, invited, revoked, reports)
 
 
-def _numbers_kept(connection: psycopg.Connection) -> list[tuple[int, int, int]]:
+def _numbers_kept(connection: psycopg.Connection, survey: Survey) -> list[tuple[int, int, int]]:
+    if not survey.open_questions:
+        return []
     return connection.execute("select question, stratum, sum(number)::bigint from reports group by 1, 2").fetchall()
 
 
 def _reports(connection: psycopg.Connection, survey: Survey) -> list[tuple[int, int, str, int]]:
-    """Return the kept reports in the order of their keys."""
     if not survey.open_questions:
         return []
     return connection.execute("select question, stratum, report, number from reports order by 1, 2, 3").fetchall()
@@ -631,7 +596,7 @@ def _publish(connection: psycopg.Connection) -> None:
 def _shut(connection: psycopg.Connection) -> int:
     """Publish all pending responses and close the survey; return the number of responses."""
     _publish(connection)
-    closing = (today().isoformat(),)
+    closing = (contract.today().isoformat(),)
     connection.execute("update survey set state = 'closed', closed = %s where state = 'open'", closing)
     return _sums(connection)[1]
 

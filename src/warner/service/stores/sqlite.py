@@ -26,39 +26,8 @@ import numpy as np
 
 from warner.designs.labels import LARGEST_JSON_INTEGER
 from warner.documents import FileLock, resolved
-from warner.service.stores.contract import (
-    APPLICATION_ID,
-    NONCES_KEPT,
-    REVOKED_RECEIPT,
-    UNSPENT_RECEIPT,
-    VERSION,
-    Collected,
-    Contents,
-    Ledger,
-    Outcome,
-    Sent,
-    Store,
-    added,
-    by_question,
-    check_balance,
-    check_invitations,
-    check_kept_reports,
-    check_known,
-    check_receipts,
-    check_same_survey,
-    complete,
-    door,
-    folded,
-    fresh,
-    hashed,
-    kept_reports,
-    save,
-    standing,
-    step_due,
-    stored_survey,
-    today,
-    worded,
-)
+from warner.service.stores import contract
+from warner.service.stores.contract import Collected, Contents, Ledger, Outcome, Sent, Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -111,7 +80,7 @@ class SqliteStore(Store):
             raise OSError(f"nothing can be written beside {place}: {error.strerror}; use another folder") from None
         try:
             if not path.exists():
-                save(path, Contents(survey))
+                contract.save(path, Contents(survey))
             store = cls(path, survey, _connected(path, "rw"), lock)
         except BaseException:
             lock.release()
@@ -124,8 +93,8 @@ class SqliteStore(Store):
         return store
 
     def _start(self) -> None:
-        with worded(self.path):
-            check_same_survey(self.survey, _survey(self._connection, str(self.path)), str(self.path))
+        with contract.worded(self.path):
+            contract.check_same_survey(self.survey, _survey(self._connection, str(self.path)), str(self.path))
             for setting in SQLITE_SETTINGS:
                 self._connection.execute(f"pragma {setting}").fetchall()
             self._check()
@@ -135,34 +104,28 @@ class SqliteStore(Store):
             self._sort_after = 0.0
 
     def _check(self) -> None:
-        """Raise an error if counters, kept reports and receipts are inconsistent."""
         where = str(self.path)
-        pending, published = self._days()
         both = [_counters(self._connection, self.survey, column, where) for column in ("pending", "published")]
-        for counters, people in zip(both, (pending, published), strict=True):
-            check_balance(self.survey, counters, people, where)
-        if self.survey.open_questions:
-            check_kept_reports(self.survey, both, _numbers_kept(self._connection), where)
+        kept = _numbers_kept(self._connection, self.survey)
         if self.survey.invited:
-            spent = self._value(
-                "select count(*) from invitations where receipt not in (?, ?)", UNSPENT_RECEIPT, REVOKED_RECEIPT
-            )
+            query = "select count(*) from invitations where receipt not in (?, ?)"
+            spent = self._value(query, contract.UNSPENT_RECEIPT, contract.REVOKED_RECEIPT)
         else:
             spent = self._value("select count(*) from seen")
-        check_receipts(self.survey, self._state(), spent, pending + published, where)
+        contract.check_consistent(self.survey, self._state(), both, self._days(), kept, spent, where)
 
     def keep(self, bundles: Sequence[Bundle], *, limit: int | None = None) -> list[Outcome]:
         ledger = Ledger(self.survey, bundles, self._sent)
         with self._transaction():
             pending, published = self._days()
-            entrance = door(self.survey, self._state(), pending + published, limit)
+            entrance = contract.door(self.survey, self._state(), pending + published, limit)
             outcomes, counted = ledger.settled(self._known(ledger.keys), entrance)
             if counted:
                 self._count(ledger, counted)
                 pending += len(counted)
-                if complete(self.survey, pending + published):
+                if contract.complete(self.survey, pending + published):
                     published = self._shut()
-                elif step_due(self.survey, pending, pending + published):
+                elif contract.step_due(self.survey, pending, pending + published):
                     self._publish()
                     published += pending
         self.published = published
@@ -182,21 +145,21 @@ class SqliteStore(Store):
         else:
             self._connection.executemany("insert into seen values(?)", ((nonce,) for nonce in sorted(counted)))
             self._unsorted = True
-        sums = added(self.survey, counted.values())
+        sums = contract.added(self.survey, counted.values())
         amounts = (
             (float(cells[cell]), question, cell)
             for question, cells in enumerate(sums)
             for cell in np.flatnonzero(cells).tolist()
         )
         self._connection.executemany("update counts set pending = pending + ? where question = ? and cell = ?", amounts)
-        reports = ((*report, float(number)) for report, number in kept_reports(counted.values()))
+        reports = ((*report, float(number)) for report, number in contract.kept_reports(counted.values()))
         if self.survey.open_questions:
             self._connection.executemany(
                 "insert into reports values(?, ?, ?, ?) "
                 "on conflict(question, stratum, report) do update set number = number + excluded.number",
                 reports,
             )
-        day = today().isoformat()
+        day = contract.today().isoformat()
         self._connection.execute("insert or ignore into days values(?, 0.0, 0.0)", (day,))
         self._connection.execute("update days set pending = pending + ? where day = ?", (float(len(counted)), day))
 
@@ -209,37 +172,38 @@ class SqliteStore(Store):
     def close(self) -> None:
         with self._transaction():
             self.published = self._shut()
-        with worded(self.path):
+        with contract.worded(self.path):
             self._sort()
 
     def _shut(self) -> int:
         """Publish all pending responses and close the survey within a transaction; return the number of responses."""
         self._publish()
-        closing = (today().isoformat(),)
+        closing = (contract.today().isoformat(),)
         self._connection.execute("update survey set state = 'closed', closed = ? where state = 'open'", closing)
         return self._days()[1]
 
     def invite(self, tokens: Sequence[bytes]) -> None:
-        check_invitations(self.survey, self._state(), tokens)
+        contract.check_invitations(self.survey, self._state(), tokens)
         with self._transaction():
-            rows = ((token, UNSPENT_RECEIPT) for token in sorted(hashed("token", token) for token in tokens))
+            hashes = sorted(contract.hashed("token", token) for token in tokens)
+            rows = ((token, contract.UNSPENT_RECEIPT) for token in hashes)
             self._connection.executemany("insert into invitations values(?, ?)", rows)
 
     def revoke(self, tokens: Sequence[bytes]) -> int:
         with self._transaction():
-            hashes = sorted(hashed("token", token) for token in tokens)
+            hashes = sorted(contract.hashed("token", token) for token in tokens)
             known = self._known(hashes)
-            check_known(tokens, known)
-            rows = ((REVOKED_RECEIPT, token, UNSPENT_RECEIPT) for token in hashes)
+            used = contract.used_among(tokens, known)
+            rows = ((contract.REVOKED_RECEIPT, token, contract.UNSPENT_RECEIPT) for token in hashes)
             self._connection.executemany("update invitations set receipt = ? where token = ? and receipt = ?", rows)
-        return sum(receipt not in {UNSPENT_RECEIPT, REVOKED_RECEIPT} for receipt in known.values())
+        return used
 
     def standing(self, token: bytes | None) -> Outcome | None:
-        with worded(self.path):
-            entrance = door(self.survey, self._state(), sum(self._days()))
-            key = None if token is None else hashed("token", token)
+        with contract.worded(self.path):
+            entrance = contract.door(self.survey, self._state(), sum(self._days()))
+            key = None if token is None else contract.hashed("token", token)
             receipt = None if key is None else self._known([key]).get(key)
-        return standing(self.survey, receipt, entrance)
+        return contract.standing(self.survey, receipt, entrance)
 
     def collected(self) -> Collected:
         return _collected(self._connection, self.survey, self.path)
@@ -255,7 +219,7 @@ class SqliteStore(Store):
 
     def tidy(self) -> bool:
         """Empty the write-ahead log, sort added rows, and delete nonces some days after the closing."""
-        with worded(self.path):
+        with contract.worded(self.path):
             self._forget()
             closed = self._state() == "closed"
             due = self.survey.open_questions and time.monotonic() >= self._sort_after
@@ -270,7 +234,7 @@ class SqliteStore(Store):
 
     def _forget(self) -> None:
         closed = self._value("select closed from survey")
-        if closed and today() >= date.fromisoformat(closed) + NONCES_KEPT:
+        if closed and contract.today() >= date.fromisoformat(closed) + contract.NONCES_KEPT:
             self._connection.execute("delete from seen")
 
     def release(self) -> None:
@@ -294,7 +258,6 @@ class SqliteStore(Store):
             self._sort_after = end + (end - start) / SORTING_PART_OF_TIME
 
     def _days(self) -> tuple[int, int]:
-        """Return the number of pending and of published responses."""
         row = self._connection.execute("select total(pending), total(published) from days").fetchone()
         return int(row[0]), int(row[1])
 
@@ -308,7 +271,7 @@ class SqliteStore(Store):
     def _transaction(self) -> Iterator[None]:
         """Run a durable transaction."""
         self._check_file()
-        with worded(self.path):
+        with contract.worded(self.path):
             self._connection.execute("begin immediate")
             try:
                 yield
@@ -332,18 +295,17 @@ def is_database(path: str | os.PathLike[str]) -> bool:
     """Return True if a file is a database of a survey, by its first bytes."""
     with Path(path).open("rb") as file:
         head = file.read(100)
-    return head.startswith(SQLITE_MAGIC) and int.from_bytes(head[68:72]) == APPLICATION_ID
+    return head.startswith(SQLITE_MAGIC) and int.from_bytes(head[68:72]) == contract.APPLICATION_ID
 
 
 def read(place: str) -> Collected:
-    """Read the published state of a database without changing it."""
     with _reading(place) as connection:
         return _collected(connection, _survey(connection, place), Path(place))
 
 
 def backup(place: str, target: str) -> None:
     """Copy a database to a new file, row by row in the order of the keys, without any removed data."""
-    with _reading(place) as connection, fresh(Path(target)) as part:
+    with _reading(place) as connection, contract.fresh(Path(target)) as part:
         _survey(connection, place)
         connection.execute("vacuum into ?", (str(part),))
 
@@ -354,7 +316,7 @@ def _check_is_database(path: Path) -> None:
 
 
 def _connected(path: Path, mode: str) -> sqlite3.Connection:
-    with worded(path):
+    with contract.worded(path):
         return sqlite3.connect(
             f"{path.as_uri()}?mode={mode}",
             uri=True,
@@ -371,7 +333,7 @@ def _reading(place: str) -> Iterator[sqlite3.Connection]:
         raise FileNotFoundError(f"there is no file {place}")
     _check_is_database(path)
     mode = "ro&immutable=1" if _without_log(path) else "ro"
-    with contextlib.closing(_connected(path, mode)) as connection, worded(path):
+    with contextlib.closing(_connected(path, mode)) as connection, contract.worded(path):
         yield connection
 
 
@@ -384,24 +346,24 @@ def _without_log(path: Path) -> bool:
 
 def _survey(connection: sqlite3.Connection, where: str) -> Survey:
     version = connection.execute("pragma user_version").fetchone()[0]
-    if version != VERSION:
-        raise ValueError(f"this database is of version {version}, but this warner reads version {VERSION}")
+    if version != contract.VERSION:
+        raise ValueError(f"this database is of version {version}, but this warner reads version {contract.VERSION}")
     rows = connection.execute("select fingerprint, file from survey").fetchall()
     if len(rows) != 1:
         raise ValueError(f"this database is damaged: it has {len(rows)} surveys, and not one; use a backup")
-    return stored_survey(rows[0][0], rows[0][1], where)
+    return contract.stored_survey(rows[0][0], rows[0][1], where)
 
 
 def _counters(connection: sqlite3.Connection, survey: Survey, column: str, where: str) -> list[Integers]:
     rows = connection.execute(f"select question, {column} from counts order by question, cell").fetchall()
     table = np.array([row if _whole(row[1]) else (-1, 0) for row in rows], dtype=np.int64).reshape(-1, 2)
-    widths = [survey.strata * layout.width for layout in survey.layouts]
-    if not np.array_equal(table[:, 0], np.repeat(np.arange(len(widths)), widths)):
-        raise ValueError(f"{where} is damaged: it does not have the counters of its survey; use a backup")
-    return np.split(table[:, 1], np.cumsum(widths)[:-1])
+    (counters,) = contract.by_layout(survey, table, where)
+    return counters
 
 
-def _numbers_kept(connection: sqlite3.Connection) -> list[tuple[int, int, int]]:
+def _numbers_kept(connection: sqlite3.Connection, survey: Survey) -> list[tuple[int, int, int]]:
+    if not survey.open_questions:
+        return []
     return connection.execute("select question, stratum, total(number) from reports group by 1, 2").fetchall()
 
 
@@ -410,23 +372,23 @@ def _whole(count: object) -> bool:
 
 
 def _collected(connection: sqlite3.Connection, survey: Survey, path: Path) -> Collected:
-    with worded(path):
+    with contract.worded(path):
         connection.execute("begin")  # one snapshot for all queries
         try:
             state = connection.execute("select state from survey").fetchone()[0]
             invited, revoked = connection.execute(
-                "select count(*), count(case when receipt = ? then 1 end) from invitations", (REVOKED_RECEIPT,)
+                "select count(*), count(case when receipt = ? then 1 end) from invitations", (contract.REVOKED_RECEIPT,)
             ).fetchone()
             days = dict(connection.execute("select day, published from days where published > 0 order by day"))
             counters = _counters(connection, survey, "published", str(path))
             reports = {}
             if survey.open_questions and state == "closed":
-                check_kept_reports(survey, [counters], _numbers_kept(connection), str(path))
+                contract.check_kept_reports(survey, [counters], _numbers_kept(connection, survey), str(path))
                 rows = connection.execute("select question, stratum, report, number from reports order by 1, 2, 3")
-                reports = by_question(rows)
+                reports = contract.by_question(rows)
         finally:
             connection.execute("commit")
     days = {day: int(number) for day, number in days.items()}
-    responses = check_balance(survey, counters, sum(days.values()), str(path))
-    cells = folded(survey, counters)
+    responses = contract.check_balance(survey, counters, sum(days.values()), str(path))
+    cells = contract.folded(survey, counters)
     return Collected(survey, state, responses, cells, days, invited - revoked, revoked, reports)
