@@ -196,7 +196,7 @@ def test_neither_nonces_nor_invitations_stand_in_the_files(tmp_path: Path, invit
 
 
 def test_forgotten_nonces_leave_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    today = "warner.service.stores.sqlite.today"
+    today = "warner.service.stores.contract.today"
     monkeypatch.setattr(today, lambda: date(2026, 3, 1))
     store = opened(tmp_path / "collected.db", survey_from_json(json.dumps(open_survey([COIN]))))
     nonces = [os.urandom(16) for _ in range(300)]

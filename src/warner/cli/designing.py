@@ -46,40 +46,42 @@ BEST_FOR = ("shares", "mean", "distribution")  # quantities for which --best com
 
 
 def design(options: commands.Design) -> None:
-    domain_file, output, force = options.domain_file, options.output, options.force
-    refuse_overwriting({"the list of answers": domain_file, "the open domain": options.opened_by}, {"--output": output})
+    inputs = {"the list of answers": options.domain_file, "the open domain": options.opened_by}
+    refuse_overwriting(inputs, {"--output": options.output})
+    made = _made(options)
+    if options.output is not None and not options.force:
+        _refuse_replacing(options.output, made)
+    deliver_document(made, options.output)
+
+
+def _made(options: commands.Design) -> Device:
+    """Construct the design of the words and options."""
     words, best, integers = options.words, options.best, options.integers
     answers, reports = options.answers or None, list(options.reports) or None
-    grid = options.lower, options.upper, options.step
     if (several := questionnaire(options)) is not None:
-        _deliver(several, output, force=force)
-        return
+        return several
     parameters = {name: getattr(options, name) for name in ("epsilon", "truth", "redraw", "odds", "quantity")}
     if options.share is not None and not best:
         raise ValueError("--share is for --best")
     if options.opened_by is not None:
-        listed = _domain(words, answers, domain_file, options.size, number_grid(*grid), integers=integers)
+        listed = _domain(options, words)
         others = (options.letters, options.length, options.text_bytes, options.bits, reports, *parameters.values())
         if best or any(option is not None for option in others):
             raise ValueError("--open takes only the answers of the list: all other parameters are in its file")
-        _deliver(closed_list(options.opened_by, listed), output, force=force)
-        return
+        return closed_list(options.opened_by, listed)
     opened = open_domain(options)
     if opened is not None or named_open(words):
-        surplus = (answers, domain_file, options.size, options.lower, options.upper, reports)
+        surplus = (answers, options.domain_file, options.size, options.lower, options.upper, reports)
         surplus += tuple(value for name, value in parameters.items() if name != "epsilon")
         if best or integers or any(option is not None for option in surplus):
             raise ValueError(
                 "an open domain takes only --letters and --length, --bytes or --bits, --step and --epsilon"
             )
-        _write_open(words, opened, output, force=force)
-        return
+        return _named_alone(words, opened)
     if words and words[0].lower() == CARDS:
         if best or any(option is not None for option in (*parameters.values(), reports)):
             raise ValueError("cards take only the instruction of each card with its probability, and the numbers")
-        listed = _domain((), answers, domain_file, options.size, number_grid(*grid), integers=integers)
-        _deliver(_deck(words[1:], listed), output, force=force)
-        return
+        return _deck(words[1:], _domain(options, ()))
     name = name_of(words[0]) if words and known(words[0]) else None
     given: dict[str, str] = {} if name is None else pairs(words[1:], name)
     for key, value in parameters.items():
@@ -87,18 +89,15 @@ def design(options: commands.Design) -> None:
             put(given, key, value)
     if name is None:
         refuse_misspelled(words)
-    domain = _domain(() if name else words, answers, domain_file, options.size, number_grid(*grid), integers=integers)
+    domain = _domain(options, () if name else words)
     if best and reports is not None:
         raise ValueError("--best makes no survey design; leave --reports out")
     if integers and domain is None and reports is None:
         raise ValueError("--integers is for answers or reports that are named; the answers yes and no are texts")
+    if best:
+        return _best(name, given, domain, options.share, options.output)
     reported = _whole(reports, "reports") if integers and reports is not None else reports
-    result = (
-        _best(name, given, domain, options.share, output)
-        if best
-        else designed(name or RandomizedResponse.mechanism, given, domain, reported)
-    )
-    _deliver(result, output, force=force)
+    return designed(name or RandomizedResponse.mechanism, given, domain, reported)
 
 
 def questionnaire(options: commands.Design) -> SplitQuestionnaire | None:
@@ -147,7 +146,8 @@ def _deck(words: Sequence[str], numbers: Domain | None) -> Design:
     return deck
 
 
-def _write_open(words: Sequence[str], domain: OpenDomain | None, output: Path | None, *, force: bool) -> None:
+def _named_alone(words: Sequence[str], domain: OpenDomain | None) -> OpenDomain:
+    """Return the open domain, whose name must be the only word."""
     if domain is None:
         raise ValueError("an open domain needs --letters with --length, --bytes or --bits, and --epsilon")
     if not named_open(words) or len(words) > 1:
@@ -155,14 +155,7 @@ def _write_open(words: Sequence[str], domain: OpenDomain | None, output: Path | 
         raise ValueError(
             f"{first}--letters, --bytes and --bits are for an open domain: warner design open-domain --letters a-z"
         )
-    _deliver(domain, output, force=force)
-
-
-def _deliver(design: Device, output: Path | None, *, force: bool) -> None:
-    """Print or save a design; another design is replaced only with --force."""
-    if output is not None and not force:
-        _refuse_replacing(output, design)
-    deliver_document(design, output)
+    return domain
 
 
 def _refuse_replacing(output: Path, design: Device) -> None:
@@ -208,32 +201,17 @@ def _best(
     return compared.design()
 
 
-def _domain(
-    words: Sequence[str],
-    answers: Sequence[str] | None,
-    file: Path | None,
-    size: int | None,
-    numbers: Domain | None = None,
-    *,
-    integers: bool,
-) -> Domain | None:
+def _domain(options: commands.Design, words: Sequence[str]) -> Domain | None:
     """Return the possible answers; raise an error if they are given twice."""
-    ways = {
-        "words": words or None,
-        "--answers": answers,
-        "--domain-file": file,
-        "--size": size,
-        "--from and --to": numbers,
-    }
-    named = [way for way, value in ways.items() if value is not None]
+    numbers, size, file = number_grid(options.lower, options.upper, options.step), options.size, options.domain_file
+    ways = {"words": words or None, "--answers": options.answers or None, "--domain-file": file, "--size": size}
+    named = [way for way, value in (ways | {"--from and --to": numbers}).items() if value is not None]
     if len(named) > 1:
         raise ValueError(f"give the possible answers in one way, but got {' and '.join(named)}")
-    if numbers is not None:
-        return numbers
-    if size is not None:
-        return size
-    given = words or answers or (None if file is None else labels_in(file))
-    return None if given is None else _whole(given, "answers") if integers else list(given)
+    if numbers is not None or size is not None:
+        return size if numbers is None else numbers
+    given = words or options.answers or (None if file is None else labels_in(file))
+    return None if given is None else _whole(given, "answers") if options.integers else list(given)
 
 
 def _whole(labels: Sequence[str], kind: str) -> list[int]:

@@ -13,7 +13,7 @@ from warner.cli.options import DesignGiven, number_or_column
 from warner.cli.sources import Source
 from warner.cli.values import generator, labels_in, number_grid, values_from_text
 from warner.designs import OpenDomain, load_design
-from warner.designs.labels import canonical, from_text
+from warner.designs.labels import Labels, canonical, from_text
 from warner.reports.options import Columns
 
 if TYPE_CHECKING:
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from warner.cli import commands
     from warner.reports.tallies import Pool, Tally
 
+# Options that are arguments of `warner.plan` as they are
+PLANNED_ALIKE = (
+    "epsilon", "people", "half_width", "error", "share", "level", "simultaneous", "power", "population",
+    "design_effect", "delta", "reference", "coefficient", "covariate", "alternative",
+)  # fmt: skip
 NOT_OF_OPEN_DOMAINS = (
     "mechanism", "quantity", "values", "half_width", "error", "answer", "simultaneous", "population", "pilot", "column",
     "design_effect", "delta", "seed", "lower", "upper", "plot", "mechanism_plot", "reference", "shares", "coefficient",
@@ -30,16 +35,10 @@ NOT_OF_OPEN_DOMAINS = (
 
 
 def plan(options: commands.Plan) -> None:
-    refuse_overwriting(
-        {
-            "the list of answers": options.domain_file,
-            "the design": options.design,
-            "the pilot": options.pilot,
-            "the population": options.population,
-            "the other design": options.other_design,
-        },
-        {"--output": options.output, "--plot": options.plot, "--mechanism-plot": options.mechanism_plot},
-    )
+    inputs = {"the list of answers": options.domain_file, "the design": options.design, "the pilot": options.pilot}
+    inputs |= {"the population": options.population, "the other design": options.other_design}
+    outputs = {"--output": options.output, "--plot": options.plot, "--mechanism-plot": options.mechanism_plot}
+    refuse_overwriting(inputs, outputs)
     has_open_answers = is_open(options)
     answers = _answers(options, open_domain(options))
     if isinstance(answers, OpenDomain):
@@ -48,44 +47,22 @@ def plan(options: commands.Plan) -> None:
             if getattr(options, name) != defaults.get(name) and not (has_open_answers and name == "epsilon"):
                 option = {"lower": "from", "upper": "to"}.get(name, name).replace("_", "-")
                 raise ValueError(f"--{option} is not for an open domain; give --people or --share, --level and --power")
-        open_plan = planned(
-            answers, people=options.people, share=options.share, level=options.level, power=options.power
-        )
-        _deliver(open_plan, options)
+        people, share, level, power = options.people, options.share, options.level, options.power
+        _deliver(planned(answers, people=people, share=share, level=level, power=power), options)
         return
     reports = _pilot(options)
-    values = options.values
-    test: Any = {
-        "reference": options.reference,
+    converted: Any = {
+        "mechanism": None if options.mechanism is None else name_of(options.mechanism),
+        "answer": None if options.answer is None else from_text([options.answer], _labels(answers))[0],
+        "pilot": reports,
+        "rng": generator(options.seed),
+        "quantity": number_or_column(options.quantity),
+        "values": None if options.values is None else values_from_text(options.values, _labels(answers)),
         "shares": None if options.shares is None else _pair(options.shares),
-        "coefficient": options.coefficient,
-        "covariate": options.covariate,
         "other_design": None if options.other_design is None else load_design(options.other_design),
-        "alternative": options.alternative,
     }
-    result: Any = planned(
-        None if reports else answers,
-        mechanism=None if options.mechanism is None else name_of(options.mechanism),
-        epsilon=options.epsilon,
-        people=options.people,
-        half_width=options.half_width,
-        error=options.error,
-        answer=None if options.answer is None else _label(options.answer, answers),
-        share=options.share,
-        level=options.level,
-        simultaneous=options.simultaneous,
-        power=options.power,
-        population=options.population,
-        pilot=reports,
-        design_effect=options.design_effect,
-        delta=options.delta,
-        rng=generator(options.seed),
-        quantity=number_or_column(options.quantity),
-        values=None
-        if values is None
-        else values_from_text(values, getattr(answers, "domain", None) or canonical(answers)),
-        **test,
-    )
+    alike = {name: getattr(options, name) for name in PLANNED_ALIKE}
+    result: Any = planned(None if reports else answers, **alike, **converted)
     if isinstance(result, SplitPlan) and (options.plot or options.mechanism_plot or options.grid):
         raise ValueError("--plot, --mechanism-plot and --grid are for one question")
     if isinstance(result, PowerPlan | SplitPlan):
@@ -113,13 +90,8 @@ def _deliver(result: Any, options: commands.Plan, tables: Sequence[str] = ()) ->
 def _answers(options: commands.Plan, domain: OpenDomain | None) -> Any:
     """Return the possible answers, their number or the design; raise an error unless exactly one is given."""
     numbers = None if domain is not None else number_grid(options.lower, options.upper, options.step)
-    ways: dict[str, Any] = {
-        "--size": options.size,
-        "--from and --to": numbers,
-        "--domain-file": options.domain_file,
-        "--design": options.design,
-    }
-    ways["--letters, --bytes or --bits"] = domain
+    ways: dict[str, Any] = {"--size": options.size, "--from and --to": numbers, "--domain-file": options.domain_file}
+    ways |= {"--design": options.design, "--letters, --bytes or --bits": domain}
     named = [way for way, value in ways.items() if value is not None]
     if len(named) != 1:
         got = " and ".join(named) or "none"
@@ -150,7 +122,6 @@ def _pair(text: str) -> tuple[float, float]:
     raise ValueError(f"--shares must be two numbers, as 0.3,0.1, but got {text!r}")
 
 
-def _label(answer: str, answers: Any) -> Any:
-    """Return an answer as an integer if the domain has integers."""
-    (label,) = from_text([answer], getattr(answers, "domain", None) or canonical(answers))
-    return label
+def _labels(answers: Any) -> Labels:
+    """Return the labels of a design, a list of answers, or a number of them."""
+    return getattr(answers, "domain", None) or canonical(answers)

@@ -47,17 +47,8 @@ REPORTS_PER_MINUTE = 300  # reports per minute from one address: a classroom sha
 
 
 class Rate:
-    """Limit on the reports per minute from one address.
+    """Limit on the reports per minute from one address; 0 for no limit.
 
-    Parameters
-    ----------
-    per_minute : int
-        Number of reports; 0 for no limit.
-    clock : callable
-        Monotonic time in seconds.
-
-    Examples
-    --------
     >>> rate = Rate(2, clock=lambda: 0.0)
     >>> [rate.takes("192.0.2.1") for _ in range(3)], rate.takes("192.0.2.2")
     ([True, True, False], True)
@@ -141,17 +132,11 @@ JSON_TYPES = (b"application/json", b"application/json;charset=utf-8")
 
 
 class Keeper(Protocol):
-    """Interface of an object that accepts responses: the writer, or a substitute in tests."""
+    """Interface of an object that accepts responses: the writer (see `Writer`), or a substitute in tests."""
 
-    async def keep(self, bundle: Bundle) -> Outcome:
-        """Write a response to disk; after a `NotKeptError` it may be sent again."""
-
-    async def standing(self, token: bytes | None) -> Outcome | None:
-        """Return the certain outcome of a response with this invitation; None if it may be kept."""
-
-    async def healthy(self) -> bool:
-        """Return True if a response would be kept."""
-
+    async def keep(self, bundle: Bundle) -> Outcome: ...
+    async def standing(self, token: bytes | None) -> Outcome | None: ...
+    async def healthy(self) -> bool: ...
     @property
     def closed(self) -> bool: ...
 
@@ -164,20 +149,10 @@ def survey_app(
     origins: Collection[str] = (),
     complain: Callable[[str], object] | None = None,
 ) -> ASGIApp:
-    """Return the web application of a survey.
+    """Return the web application of a survey, whose responses the keeper accepts.
 
-    Parameters
-    ----------
-    survey : Survey
-        The survey.
-    keeper : Keeper
-        Destination of responses.
-    rate : Rate, optional
-        Limit on the reports from one address.
-    origins : collection of str
-        Sites whose pages may send responses and load the script.
-    complain : callable, optional
-        Called with a line for each internal error; the line holds nothing of the request.
+    Pages of the `origins` may send responses and load the script. `complain` is called with a line for each internal
+    error, which holds nothing of the request.
     """
     rate, endpoints = rate or Rate(), Endpoints(survey, keeper, origins)
     limit = endpoints.bodies.limit
@@ -249,16 +224,7 @@ async def _robots(_: Request) -> Response:
 class Posted:
     """Endpoint of POST requests: `/s/ID/report` for responses, `/s/ID/standing` for the state of an invitation.
 
-    Parameters
-    ----------
-    outcome : callable
-        Returns the outcome of a request with this body; raises `RefusedError` and `NotKeptError`.
-    limit : int
-        Maximum size of a body in bytes.
-    rate : Rate
-        Limit on the requests from one address.
-    origins : collection of str
-        Sites whose pages may send requests.
+    `outcome` gets the body, of at most `limit` bytes, and may raise `RefusedError` and `NotKeptError`.
     """
 
     def __init__(

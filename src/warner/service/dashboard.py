@@ -72,65 +72,21 @@ DASHBOARD_ICON = (
     'd="M2 9h3v5H2zm5-4h3v9H7zm5-3h3v12h-3z"/></svg>'
 )
 STRANGER_TEXT = "You need a valid link to open this dashboard. `warner survey link` prints a new one.\n"
-STRANGER_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>A new link is needed</title>
-<link rel="stylesheet" href="/dashboard/dashboard.css">
-</head>
-<body>
-<main>
-<section class="card">
-<h1>You need a new link to open this dashboard</h1>
-<p>A link works once, within ten minutes. A session ends after a day without use, and after a week in any case.</p>
-<p>For a new link, run this command with your survey file, on the computer that serves the survey. The survey goes on
-meanwhile.</p>
-<p><code>warner survey link survey.json</code></p>
-</section>
-</main>
-</body>
-</html>
-"""
+STRANGER_PAGE = Path(__file__).with_name("stranger.html").read_text(encoding="utf-8")
 WRONG_ADDRESS_TEXT = (
     "There is no dashboard at this address. Use 127.0.0.1 or localhost, through an SSH tunnel if necessary.\n"
 )
-DASHBOARD_SHELL = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<link rel="icon" href="/favicon.ico" type="image/svg+xml">
-<link rel="stylesheet" href="/dashboard/dashboard.css">
-<script type="module" src="/dashboard/dashboard.js"></script>
-</head>
-<body data-link="{link}" data-sharing="{sharing}">
-<main id="dashboard">
-<h1 lang="{language}" dir="auto">{title}</h1>
-<p id="connection" role="status">Connecting.</p>
-<noscript><p>The dashboard needs JavaScript. <code>warner estimate</code> reads the same numbers.</p></noscript>
-</main>
-</body>
-</html>
-"""
+DASHBOARD_SHELL = Path(__file__).with_name("dashboard.html").read_text(encoding="utf-8")
 
 
 class StepSource(Protocol):
-    """Interface of a source of published steps: the writer, or a substitute in tests."""
+    """Interface of a source of published steps: the writer (see `Writer`), or a substitute in tests."""
 
     trouble: str
 
-    async def collected(self) -> Collected:
-        """Return the published state."""
-
-    async def news(self, after: Collected | None = None) -> Collected:
-        """Return the published state as soon as it differs from `after`."""
-
-    async def close(self) -> Collected:
-        """Close the survey permanently."""
+    async def collected(self) -> Collected: ...
+    async def news(self, after: Collected | None = None) -> Collected: ...
+    async def close(self) -> Collected: ...
 
 
 def dashboard_app(
@@ -146,24 +102,9 @@ def dashboard_app(
 ) -> ASGIApp:
     """Return the web application of the dashboard.
 
-    Parameters
-    ----------
-    survey : Survey
-        The survey.
-    source : StepSource
-        Source of published steps.
-    admission : Admission
-        Keys and sessions.
-    public : str
-        Address of the survey for respondents.
-    stopping : asyncio.Event
-        Set when the server stops, so that all streams end.
-    hosts : collection of str
-        Names of the dashboard besides those of this machine. They need https, or browsers do not keep the session.
-    certificate : str
-        Fingerprint of the self-signed certificate of a survey that is shared on the local network.
-    complain : callable, optional
-        Called with a line for each internal error.
+    `public` is the address of the survey for respondents, `certificate` the fingerprint of its self-signed certificate.
+    All streams end when `stopping` is set. Names of `hosts`, besides those of this machine, need https, or browsers do
+    not keep the session.
     """
     pages = Pages(survey, Board(source, stopping), admission, public, certificate)
     routes = [
@@ -455,21 +396,8 @@ def _private_fields(file: Path) -> Document:
 
 
 class Admission:
-    """Keys and sessions of the dashboard.
+    """Keys and sessions of the dashboard; a reusable key does not expire, and a newer key in `renewals` works once.
 
-    Parameters
-    ----------
-    key : str
-        Key of the link.
-    reusable : bool
-        If True, the key can be used again and does not expire.
-    renewals : Path or None
-        File with the hash of a newer key, which also works once.
-    clock : callable
-        Monotonic time in seconds.
-
-    Examples
-    --------
     >>> key = new_key()
     >>> admission = Admission(key)
     >>> session = admission.enter(key)

@@ -55,15 +55,7 @@ class Export(NamedTuple):
 
 
 def exported(collected: Collected, ending: str, question: str | None = None) -> Export:
-    """Return the published responses as a file: json of all questions; csv, parquet or html of one question.
-
-    Raises
-    ------
-    ValueError
-        If the format or the question does not exist, or if the question has no published reports yet.
-    ImportError
-        If the library that writes such files is not installed.
-    """
+    """Return the published responses as a file: json of all questions; csv, parquet or html of one question."""
     if ending not in EXPORT_TYPES:
         raise ValueError(f"format must be one of {', '.join(EXPORT_TYPES)}, but got {ending!r}")
     survey = collected.survey
@@ -153,18 +145,9 @@ def _page(collected: Collected, question: str) -> bytes:
 def published_tally(
     place: str, question: str | None = None, *, by: Sequence[str] = (), design: Design | None = None
 ) -> Tally:
-    """Return the published tally of a question; skipped questions count as missing.
+    """Return the published tally of a question by groups of the survey; skipped questions count as missing.
 
-    Parameters
-    ----------
-    place : str
-        SQLite file or URL of a PostgreSQL database, even of a running survey.
-    question : str, optional
-        Id of the question; optional if the survey has only one.
-    by : sequence of str
-        Groups of the survey.
-    design : Design, optional
-        Expected design; an error unless it is the design in the database.
+    The database is an SQLite file or a URL of PostgreSQL, even of a running survey; its design must be the given one.
     """
     found, published = _published(place, question, by, design)
     tally = published.tally(found.id, by=by)

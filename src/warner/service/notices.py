@@ -36,13 +36,7 @@ def _texts() -> dict[str, Any]:
 
 
 def privacy_notice(survey: Survey, *, form: str = "html") -> str:
-    """Return the privacy notice of a survey in its language, as a page or in Markdown.
-
-    Raises
-    ------
-    ValueError
-        If there is no notice in the language of the survey.
-    """
+    """Return the privacy notice of a survey in its language, as a page or in Markdown."""
     language = survey.language.split("-")[0].lower()
     texts = _texts()
     if language not in texts:

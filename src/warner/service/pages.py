@@ -100,17 +100,8 @@ EXPORT_STATEMENT = re.compile(r"^export ((?:async )?function|const) (\w+)", re.M
 
 
 def page(survey: Survey, state: str = "open") -> str:
-    """Return the page of a survey on its own server.
+    """Return the page of a survey on its own server, with questions only in the state "open".
 
-    Parameters
-    ----------
-    survey : Survey
-        The survey.
-    state : {"early", "open", "closed"}
-        The page has questions only while the survey is open.
-
-    Examples
-    --------
     >>> from warner.service.survey import load_survey
     >>> text = page(load_survey("examples/survey.json"))
     >>> text.count("<script"), "<form" in text, "<input" in text  # the survey, and the script
@@ -127,15 +118,7 @@ def policy() -> str:
 
 
 def hosted_page(survey: Survey, server: str) -> str:
-    """Return the page of a survey as a single file for another host, whose origin the server must allow.
-
-    Parameters
-    ----------
-    survey : Survey
-        The survey.
-    server : str
-        Address of the collecting server, such as ``https://collect.example.org``.
-    """
+    """Return the page of a survey as a single file for another host, whose origin the collecting server must allow."""
     origin, path = split_address(server)
     script = _bundled()
     rules = _rules(script=_source(script), connect=origin, image="data:")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -35,30 +36,7 @@ MOST_BARS = 12  # answers; more are drawn as the plot of an estimate
 MOST_FREQUENT_SHOWN = 12  # free-text answers
 RESPONDENTS_ROUNDING = 1e-6  # of a number of respondents, in floating point
 LEAST_IN_GROUP = 5  # respondents; the results of smaller groups are left out
-REPORT_STYLE = """
-.bars { display: grid; grid-template-columns: minmax(5rem, max-content) 1fr 4.5rem; gap: .5rem .8rem;
-  align-items: center; max-width: 46rem; overflow: visible; }
-.bars .name { overflow-wrap: anywhere; max-width: 12rem; }
-.bars .track { position: relative; height: 1.5rem; background: var(--card); border-radius: 3px; }
-.bars .fill { position: absolute; inset: 0 auto 0 0; background: var(--accent); border-radius: 3px; }
-.bars .range { position: absolute; top: 50%; height: 0; border-top: 2px solid var(--ink); min-width: 2px; }
-.bars .range::before, .bars .range::after { content: ""; position: absolute; top: -.45rem; height: .8rem;
-  border-left: 2px solid var(--ink); }
-.bars .range::before { left: 0; }
-.bars .range::after { right: 0; }
-.bars .number { text-align: right; font-variant-numeric: tabular-nums; }
-.technical { color: var(--soft); }
-.technical :is(th, td) { white-space: normal; overflow-wrap: break-word; padding: .3rem .3rem; }
-@media (max-width: 30rem) { .technical table { font-size: .8rem; } .technical :is(th, td) { padding-inline: .2rem; } }
-.wording { white-space: pre-line; }
-.technical dl { margin-top: .8rem; }
-table.groups { width: auto; }
-table.groups caption { text-align: start; }
-table.groups th { padding-inline-start: 0; }
-@page { margin: 16mm; }
-@media print { h2, h3 { break-after: avoid; } .question, figure, table { break-inside: avoid; }
-  .technical { break-before: page; } .bars .fill, .bars .track { print-color-adjust: exact; } }
-"""
+REPORT_STYLE = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 
 
 class _Row(NamedTuple):
@@ -85,29 +63,16 @@ class _Words(NamedTuple):
         if self.confidence.target == "realised":
             least, most = math.ceil(low * n - RESPONDENTS_ROUNDING), math.floor(high * n + RESPONDENTS_ROUNDING)
             number = min(max(round(share * n), least), most)
-            return _Row(
-                name, share, low, high, f"about {number:,} of {n:,} {self.noun}", f"between {least:,} and {most:,}"
-            )
-        ends = f"between {percent(low, 0)} and {percent(high, 0)}"
-        return _Row(name, share, low, high, f"about {percent(share, 0)}", ends)
+            about, ends = f"about {number:,} of {n:,} {self.noun}", f"between {least:,} and {most:,}"
+        else:
+            about, ends = f"about {percent(share, 0)}", f"between {percent(low, 0)} and {percent(high, 0)}"
+        return _Row(name, share, low, high, about, ends)
 
 
 def survey_report(
     collected: Collected, *, level: float = 0.95, target: str = "realised", noun: str = "respondents"
 ) -> str:
-    """Return the page.
-
-    Parameters
-    ----------
-    collected : Collected
-        Published state of a survey.
-    level : float
-        Confidence level of the intervals.
-    target : {"realised", "population"}
-        The respondents themselves, in numbers of respondents, or the population, in percent.
-    noun : str
-        Word for the respondents in plural, such as "pupils".
-    """
+    """Return the page on the respondents themselves, in numbers of respondents, or on the population, in percent."""
     survey, n = collected.survey, collected.responses
     if not n:
         raise ValueError(
@@ -180,7 +145,7 @@ class _Section:
         return f"{text} <q>{row.name}</q>: <strong>{row.about}</strong>, {row.range}."
 
     def html(self) -> str:
-        skipped = "" if self.skipped == 0 else f"<p>{self._blanks()}</p>"
+        skipped = f"<p>{self._blanks()}</p>" if self.skipped else ""
         if self.question.open and self.discovery is None:
             body = "<p>Answers in respondents' own words are found once the survey is closed.</p>"
         elif not self.n:
@@ -193,10 +158,9 @@ class _Section:
         survey, question = self.collected.survey, self.question
         if question.drawn < len(question.items):
             return f"Each of them was asked about {question.drawn} of {len(question.items)} options, drawn at random."
-        why = ["were not asked this question"] * bool(survey.ask) + ["skipped it"] * question.optional
-        return f"{self.skipped:,} {self.noun} {' or '.join(why)}.".replace(
-            "skipped it", "skipped this question", not survey.ask
-        )
+        skipped = "skipped it" if survey.ask else "skipped this question"
+        why = ["were not asked this question"] * bool(survey.ask) + [skipped] * question.optional
+        return f"{self.skipped:,} {self.noun} {' or '.join(why)}."
 
     def _shares(self, estimate: Estimate) -> dict[str, Counts]:
         """Return the table of an estimate; of several options the shares of yes."""
@@ -208,13 +172,9 @@ class _Section:
 
     def technical(self) -> str:
         head = f"<h3>{escape(self.question.text)}</h3>"
-        if self.estimate is None:
-            return (
-                ""
-                if self.discovery is None
-                else f"{head}{design_section(self.discovery.tally)}{fragment(self.discovery.printed())}"
-            )
-        if not self.n:
+        if self.discovery is not None:
+            return f"{head}{design_section(self.discovery.tally)}{fragment(self.discovery.printed())}"
+        if self.estimate is None or not self.n:
             return ""
         table = fragment(self.estimate.printed(**self._options()))
         methods = computation_section(self.estimate, self.words.confidence)
@@ -235,10 +195,9 @@ class _Section:
         ]
 
     def _mean(self) -> str:
-        numbers = (
-            self.estimate._mean_and_median(self.words.confidence) if self.estimate is not None and self.n else None
-        )
-        if numbers is None:
+        if self.estimate is None or not self.n:
+            return ""
+        if (numbers := self.estimate._mean_and_median(self.words.confidence)) is None:
             return ""
         ((value, ends),) = numbers[0].value_texts()
         return f"The mean is <strong>about {escape(value)}</strong>, between {escape(ends.replace(' to ', ' and '))}."
@@ -250,13 +209,11 @@ class _Section:
         mean = f"<p>{text}</p>" if (text := self._mean()) else ""
         if len(self.question.answers) > MOST_BARS and not self.question.several:
             picture = estimate_picture(self.estimate, self.words.confidence, title="Estimated shares").svg()
-            return (
-                f"{mean}<figure role='img' aria-label='Estimated shares; the numbers are at the end'>{picture}</figure>"
-            )
-        rows = self._rows(self._shares(self.estimate))
-        several = "<p>Any number of options can apply: the shares need not sum to 100 %.</p>" * bool(
-            self.question.several
-        )
+            label = "Estimated shares; the numbers are at the end"
+            return f"{mean}<figure role='img' aria-label='{label}'>{picture}</figure>"
+        rows, several = self._rows(self._shares(self.estimate)), ""
+        if self.question.several:
+            several = "<p>Any number of options can apply: the shares need not sum to 100 %.</p>"
         return f"{mean}{several}{_bars(rows)}{_sentences(rows)}"
 
     def _frequent(self) -> str:

@@ -49,36 +49,16 @@ class KeptReport(NamedTuple):
 
 @dataclass(frozen=True)
 class Bundle:
-    """Response of one respondent.
+    """Response of one respondent."""
 
-    Attributes
-    ----------
-    nonce : bytes
-        16 bytes; the same in every retry.
-    token : bytes or None
-        The 16 bytes of the invitation; None if the survey is open.
-    cells : tuple of tuple of int
-        For each question, the counters that the response increments, numbered across all joint groups.
-    reports : tuple of KeptReport
-        Reports to free-text questions.
-    """
-
-    nonce: bytes
-    token: bytes | None
-    cells: tuple[tuple[int, ...], ...]
-    reports: tuple[KeptReport, ...] = ()
+    nonce: bytes  # 16 bytes; the same in every retry
+    token: bytes | None  # 16 bytes of the invitation; None if the survey is open
+    cells: tuple[tuple[int, ...], ...]  # by question: counters to increment, numbered across all joint groups
+    reports: tuple[KeptReport, ...] = ()  # to free-text questions
 
 
 class Bodies:
-    """Reader and writer of the bodies of a survey.
-
-    Attributes
-    ----------
-    width : int
-        Number of digits of every code.
-    limit : int
-        Maximum size of a body in bytes.
-    """
+    """Reader and writer of the bodies of a survey, of at most `limit` bytes; every code has `width` digits."""
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey

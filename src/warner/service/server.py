@@ -57,19 +57,11 @@ MOST_DASHBOARD_CONNECTIONS = 256
 
 @dataclass(frozen=True)
 class Address:
-    """Address of a listener.
-
-    Attributes
-    ----------
-    host, port : str, int
-        Host and port; port 0 stands for any unused one.
-    option : str
-        Option of the command that sets the port, for messages.
-    """
+    """Address of a listener."""
 
     host: str
-    port: int
-    option: str = "port"
+    port: int  # 0 for any unused one
+    option: str = "port"  # of the command, for messages
 
     def bound(self) -> socket.socket:
         """Bind the address, or raise an error that explains why it is not available."""
@@ -103,54 +95,25 @@ class Address:
 class Settings:
     """Settings of a survey server.
 
-    Attributes
-    ----------
-    origins : tuple of str
-        Sites whose pages may send responses.
-    limit : int or None
-        Maximum number of responses.
-    rate : int
-        Reports per minute from one address; 0 for no limit.
-    certificate, key : path or None
-        Certificate and key for TLS without a proxy.
-    share : path or None
-        File of a self-signed certificate, to share the survey on the local network. A loopback host is replaced by the
-        address of this computer on the network. The dashboard is not shared.
-    key_file : path or None
-        File with a reusable key of the dashboard, in place of a link that works once.
-    link_file : path or None
-        File through which `warner survey link` makes a new link to the dashboard; it is removed at the end.
-    deadline : float
-        Time limit for a request in seconds.
+    `share` is the file of a self-signed certificate, to share the survey on the local network: a loopback host is
+    replaced by the address of this computer there. The dashboard is not shared.
     """
 
     respondents: Address = field(default_factory=lambda: Address("127.0.0.1", 8000))
     dashboard: Address = field(default_factory=lambda: Address("127.0.0.1", 8001, "dashboard-port"))
-    origins: tuple[str, ...] = ()
-    limit: int | None = None
-    rate: int = REPORTS_PER_MINUTE
-    certificate: Path | None = None
+    origins: tuple[str, ...] = ()  # sites whose pages may send responses
+    limit: int | None = None  # largest number of responses
+    rate: int = REPORTS_PER_MINUTE  # from one address; 0 for no limit
+    certificate: Path | None = None  # for TLS without a proxy
     key: Path | None = None
     share: Path | None = None
-    key_file: Path | None = None
-    link_file: Path | None = None
-    deadline: float = REQUEST_SECONDS
+    key_file: Path | None = None  # with a reusable key of the dashboard, in place of a link that works once
+    link_file: Path | None = None  # through which `warner survey link` makes a new link; it is removed at the end
+    deadline: float = REQUEST_SECONDS  # of a request
 
 
 def serve(survey: Survey, place: str, settings: Settings, say: Callable[[str], object]) -> None:
-    """Serve a survey until it is stopped by a signal.
-
-    Parameters
-    ----------
-    survey : Survey
-        The survey.
-    place : str
-        Database: a file, or a URL of PostgreSQL.
-    settings : Settings
-        Settings of the server.
-    say : callable
-        Called with lines for the operator.
-    """
+    """Serve a survey with the database at `place` until a signal stops it; `say` gets the lines for the operator."""
     settings = _on_local_network(settings)
     context = tls(settings.certificate, settings.key)
     door, key = admission(settings.key_file, settings.link_file)

@@ -44,18 +44,10 @@ CADDY_LINES = ("survey.example.org", "reverse_proxy 127.0.0.1:8000")
 
 
 class Identity(NamedTuple):
-    """Self-signed certificate of this computer.
+    """Self-signed certificate of this computer."""
 
-    Attributes
-    ----------
-    file : Path
-        PEM file with the key and the certificate, readable by its owner only.
-    fingerprint : str
-        SHA-256 of the certificate as browsers show it: pairs of hexadecimal digits with colons.
-    """
-
-    file: Path
-    fingerprint: str
+    file: Path  # PEM, with the key and the certificate, readable by its owner only
+    fingerprint: str  # SHA-256 as browsers show it: pairs of hexadecimal digits with colons
 
 
 def local_address() -> str:
@@ -72,15 +64,7 @@ def local_address() -> str:
 
 
 def identity(file: Path, address: str) -> Identity:
-    """Return the certificate of an address, from the file if it is still valid there, otherwise a new one.
-
-    Parameters
-    ----------
-    file : Path
-        Where the certificate and its key are kept. They are replaced when the address changes or they expire.
-    address : str
-        The IP address that respondents connect to. The names of this computer are added.
-    """
+    """Return the certificate of an IP address and of this computer's names: that in the file if valid, or a new one."""
     try:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes

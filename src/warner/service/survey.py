@@ -208,32 +208,18 @@ class Group:
 class Question:
     """Question with its design.
 
-    Attributes
-    ----------
-    id, text, help : str
-        Name in files, wording, and an explanation, which may be empty.
-    mode : {"device", "person", "several"}
-        Who randomizes: the browser, or the respondent, who then enters the report. In mode "several" the browser
-        randomizes which of several options apply.
-    design : Design, OpenDomain or SelectAll
-        Randomization of the answer; an open domain is for free-text answers.
-    labels : mapping or None
-        Texts on the buttons of the answers, or of the reports if the respondent randomizes; None for the labels of the
-        design.
-    optional : bool
-        True if the question may be skipped, which is sent without randomization.
-    sensitive : str or None
-        The answer with which the privacy is explained, as text.
+    In mode "device" the browser randomizes; in mode "several", it randomizes which of several options apply. In mode
+    "person" the respondent randomizes, and enters the report.
     """
 
     id: str
     text: str
     mode: str
-    design: Design | OpenDomain | SelectAll
+    design: Design | OpenDomain | SelectAll  # an open domain is for free-text answers
     help: str | None = None
-    labels: Mapping[str, str] | None = None
-    optional: bool = False
-    sensitive: str | None = None
+    labels: Mapping[str, str] | None = None  # on the buttons of the choices; None for the labels of the design
+    optional: bool = False  # True if the question may be skipped, which is sent without randomization
+    sensitive: str | None = None  # answer with which the privacy is explained, as text
 
     @property
     def sensitive_answer(self) -> Label | None:
@@ -328,43 +314,26 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Survey:
-    """Survey: questions with their designs, groups, and the texts of the page.
+    """Survey: questions with their designs, groups, and the texts of the page."""
 
-    Attributes
-    ----------
-    id : str
-        Name in addresses: lower-case letters, digits and hyphens.
-    batch : int
-        Least number of responses in a step of publication.
-    access : {"open", "invited"}
-        Who may answer: everybody, or the holder of an unused invitation.
-    stop : int or None
-        Number of responses at which the survey closes automatically. Intervals for one look are valid at this number,
-        because it is fixed before the first response.
-    opens, closes : str or None
-        Times between which responses are accepted, in ISO 8601 with the offset from UTC.
-    address : {"formal", "informal"} or None
-        Form of address on the page, in languages that have both; formal if None.
-    ask : int or None
-        Number of questions that the browser draws for each respondent, the same for all; None to ask all of them.
-    """
-
-    id: str
+    id: str  # in addresses: lower-case letters, digits and hyphens
     title: str
     language: str
     intro: str
     consent: str
     thanks: str
     keep: str
-    batch: int
-    access: str
+    batch: int  # least number of responses in a step of publication
+    access: str  # "open", or "invited" for holders of an unused invitation
     groups: tuple[Group, ...]
     questions: tuple[Question, ...]
+    # Responses at which the survey closes automatically; intervals for one look are valid at this number, because it is
+    # fixed before the first response
     stop: int | None = None
-    opens: str | None = None
-    closes: str | None = None
-    address: str | None = None
-    ask: int | None = None
+    opens: str | None = None  # responses are accepted from here, in ISO 8601 with the offset from UTC
+    closes: str | None = None  # to here
+    address: str | None = None  # "formal", also if None, or "informal", in languages that have both
+    ask: int | None = None  # questions that the browser draws for each respondent; None to ask all of them
 
     def early(self, moment: datetime) -> bool:
         return self.opens is not None and moment < datetime.fromisoformat(self.opens)

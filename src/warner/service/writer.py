@@ -55,26 +55,9 @@ class _Waiting(NamedTuple):
 class Writer:
     """Thread that writes to a store; its methods can be called from any event loop.
 
-    Parameters
-    ----------
-    store : Store
-        Database of the responses, used only by this thread.
-    limit : int, optional
-        Maximum number of responses of the survey.
-    most_together, most_waiting : int
-        Maximum number of responses in one transaction, and of waiting responses.
-    log : callable, optional
-        Called with a line when the database cannot be written, when it can again, and when the survey is closed.
+    The thread alone uses the store. `log` is called with a line when the database cannot be written, when it can again,
+    and when the survey is closed.
 
-    Attributes
-    ----------
-    latest : Collected
-        Published state, at most `TICK_SECONDS` seconds old; `news` waits for the next one.
-    trouble : str
-        Last error of the database, without anything of a response; empty without error.
-
-    Examples
-    --------
     >>> import asyncio, os, tempfile
     >>> from warner import RandomizedResponse
     >>> from warner.service.responses import Bundle
@@ -103,13 +86,11 @@ class Writer:
         most_waiting: int = MOST_RESPONSES_WAITING,
         log: Callable[[str], object] | None = None,
     ) -> None:
-        self.store = store
-        self.limit = limit
-        self.most_together = most_together
-        self.most_waiting = most_waiting
+        self.store, self.limit = store, limit
+        self.most_together, self.most_waiting = most_together, most_waiting
         self.log = log or (lambda _: None)
-        self.latest: Collected = store.collected()
-        self.trouble = ""
+        self.latest: Collected = store.collected()  # at most `TICK_SECONDS` old; `news` waits for the next one
+        self.trouble = ""  # last error of the database, without anything of a response; empty without error
         self._responses: deque[_Waiting] = deque()
         self._errands: deque[_Waiting] = deque()
         self._listeners: list[_Waiting] = []

@@ -120,7 +120,7 @@ def test_one_nonce_under_two_invitations_is_two_responses_and_their_retries_are_
 
 def test_nonces_are_forgotten_a_day_after_the_closing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     survey, first = place.survey(), response(0)
-    module = f"warner.service.stores.{place.kind}.today"
+    module = "warner.service.stores.contract.today"
     monkeypatch.setattr(module, lambda: date(2026, 3, 1))
     with place.opened(survey) as store:
         store.keep([first])
@@ -137,7 +137,7 @@ def test_nonces_are_forgotten_a_day_after_the_closing(place: Place, monkeypatch:
 
 
 def test_days_show_published_responses_only(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = f"warner.service.stores.{place.kind}.today"
+    module = "warner.service.stores.contract.today"
     with place.opened(place.survey(batch=3)) as store:
         monkeypatch.setattr(module, lambda: date(2026, 3, 1))
         store.keep([response(0)])

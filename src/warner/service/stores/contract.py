@@ -99,34 +99,16 @@ def step_due(survey: Survey, waiting: int, responses: int) -> bool:
 
 @dataclass(frozen=True)
 class Collected:
-    """Published state of a store.
-
-    Attributes
-    ----------
-    survey : Survey
-        The survey.
-    state : {"open", "closed"}
-        State of the survey.
-    responses : int
-        Number of published responses.
-    cells : tuple of ndarray of shape (strata, width)
-        Counters of each question, one row for each joint group.
-    days : dict of str to int
-        Published responses of each day, in UTC.
-    invited, revoked : int
-        Number of valid invitations, used or not, and of revoked ones; 0 in an open survey.
-    reports : Kept
-        Reports to the free-text questions of a closed survey, by index of the question.
-    """
+    """Published state of a store."""
 
     survey: Survey
-    state: str
+    state: str  # "open" or "closed"
     responses: int
-    cells: tuple[Integers, ...]
-    days: dict[str, int]
-    invited: int = 0
-    revoked: int = 0
-    reports: Kept = field(default_factory=dict, repr=False)
+    cells: tuple[Integers, ...]  # counters of each question, (strata, width)
+    days: dict[str, int]  # responses of each day, in UTC
+    invited: int = 0  # valid invitations, used or not; 0 in an open survey
+    revoked: int = 0  # invitations
+    reports: Kept = field(default_factory=dict, repr=False)  # to the free-text questions of a closed survey
 
     @property
     def fixed(self) -> bool:
@@ -224,21 +206,11 @@ def closing_words(collected: Collected) -> str:
 
 
 class Store(ABC):
-    """Database of one survey, open for writing, used by one thread at a time.
-
-    Attributes
-    ----------
-    survey : Survey
-        The survey.
-    published : int
-        Number of published responses, as far as this store knows.
-    shared : bool
-        True if other processes may write to the same database.
-    """
+    """Database of one survey, open for writing, used by one thread at a time."""
 
     survey: Survey
-    published: int
-    shared: ClassVar[bool]
+    published: int  # responses, as far as this store knows
+    shared: ClassVar[bool]  # True if other processes may write to the same database
 
     @classmethod
     @abstractmethod
@@ -321,21 +293,11 @@ class Sent:
 
 @dataclass
 class Ledger:
-    """Decision on which responses are counted, each once.
-
-    Attributes
-    ----------
-    survey : Survey
-        The survey.
-    bundles : sequence of Bundle
-        Responses in the order of arrival.
-    sent : Sent
-        Hashes of earlier responses.
-    """
+    """Decision on which responses are counted, each once."""
 
     survey: Survey
-    bundles: Sequence[Bundle]
-    sent: Sent
+    bundles: Sequence[Bundle]  # in the order of arrival
+    sent: Sent  # hashes of earlier responses
     entries: list[tuple[bytes, bytes]] = field(init=False)  # the key and the receipt of each response
 
     def __post_init__(self) -> None:
@@ -347,15 +309,7 @@ class Ledger:
         return sorted({key for key, _ in self.entries})
 
     def settled(self, known: dict[bytes, bytes], door: Door) -> tuple[list[Outcome], dict[bytes, Bundle]]:
-        """Return the outcome of each response, and which ones are counted, by key.
-
-        Parameters
-        ----------
-        known : dict of bytes to bytes
-            Receipts in the store, by key.
-        door : Door
-            Number of further responses that are accepted, and the outcome of the others.
-        """
+        """Return the outcome of each response, and which ones are counted, given the receipts in the store, by key."""
         receipts = dict(known)
         absent = None if self.survey.invited else UNSPENT_RECEIPT  # an open survey accepts everybody
         other = Outcome.USED if self.survey.invited else Outcome.REFUSED
