@@ -284,7 +284,7 @@ def test_a_memoized_design_shows_what_many_reports_reveal(prompt: Prompt) -> Non
     shown = prompt.prints("show", "design.json")
     assert "          1 report   epsilon 1\n         2 reports   epsilon 1.679\n" in shown
     assert "        any number   epsilon 2\n" in shown
-    assert "What is not protected: that pattern." in shown
+    assert "Not protected: this pattern" in shown
 
 
 def test_a_survey_from_its_card_to_its_reports(tmp_path: Path) -> None:

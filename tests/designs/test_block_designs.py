@@ -447,7 +447,7 @@ def test_words_say_what_a_report_stands_for() -> None:
     fano = ProjectiveGeometry(7, odds=(3, 1), field=2)
     assert "a number below 7 is drawn" in fano.in_words()
     assert "a set of 3 answers, a line of a finite geometry" in fano.sentences()[1]
-    assert "really held by 23.1 %" in fano.sentences()[3]  # 3/13
+    assert "the true one in 23.1 %" in fano.sentences()[3]  # 3/13
     assert "about" in ProjectiveGeometry(6, odds=(3, 1), field=2).sentences()[3]
     assert "outside its set is not the truth (epsilon inf)" in ProjectiveGeometry(3, odds=(1, 0)).in_words()
     assert "another hash is not the truth (epsilon inf)" in LocalHashing.affine(3, odds=(1, 0)).in_words()

@@ -431,8 +431,8 @@ def test_what_is_no_channel(make: Callable[[], object], error: type[Exception], 
 def test_designs_in_words() -> None:
     words = KUK.in_words().replace("\n", " ")
     assert "as 0 with probability 0.04, as 1 with probability 0.32, as 2 with probability 0.64" in words
-    assert "no answer more than 12.25 times likelier" in words  # 49/4
-    assert "more than 92.5 % sure" in words  # 49/53
+    assert "by at most a factor of 12.25." in words  # 49/4
+    assert "more than 92.5 % certain" in words  # 49/53
     assert "rules out an answer" in Channel([[1, 0], ["1/2", "1/2"]], 2, 2).in_words()
     assert "nothing (epsilon 0)" in Channel([[1, 0], [1, 0]], 2, 2).in_words()
     assert "And so on for 8 more." in RandomizedResponse(30, epsilon=1).restricted(range(20)).in_words()

@@ -213,7 +213,7 @@ def test_the_device_can_be_worked_by_hand() -> None:
     # At odds 2 : 1 the opposite has probability 1/3: two faces of six. The gaps 1, 4 and 15 are numbers of cards.
     said = CutoffResponse([0, 1, 5, 20], odds=(2, 1)).in_words()
     assert "1 with 1, 4 with 5, 15 with 20, 20 in all" in " ".join(said.split())
-    assert "rolls a die, unseen; if it shows 1 or 2, the opposite" in " ".join(said.split())
+    assert "rolls a die, unseen; if it shows 1 or 2, the reply is the opposite" in " ".join(said.split())
     tenths = " ".join(CutoffResponse(range(11), odds=(7, 3)).in_words().split())
     assert "one for each of 10 amounts, from 1 to 10" in tenths
     assert "a die with 10 sides, unseen; if it shows at most 3" in tenths

@@ -98,10 +98,10 @@ def test_it_says_that_every_change_shows_at_once() -> None:
     p = math.e / (1 + math.e)
     assert f"but for at most {100 * 2 * p * (1 - p) * (1 - 2 * p * (1 - p)):.2g} % of changes" in alone
     assert "shows at once" not in hidden
-    assert "Only the noise of the second round hides it" in hidden
+    assert "Only the noise of the second round hides a change" in hidden
     for words in (alone, hidden):
-        assert "What is not protected: that pattern." in words
-        assert "reports of one person can be told from those of others" in words
+        assert "Not protected: this pattern" in words
+        assert "link the reports of a respondent" in words
 
 
 @pytest.mark.parametrize("second", [RandomizedResponse(3, odds=(3, 1)), RandomizedResponse(["0", "1"], odds=(3, 1))])

@@ -115,7 +115,7 @@ class Mirror(Design):
         return cls(fields["domain"])
 
     def sentences(self) -> tuple[str, ...]:
-        return ("What happens to an answer: it is reported, or its mirror image.", revealed(self))
+        return ("Randomization: an answer is reported, or its mirror image.", revealed(self))
 
     def summary(self) -> str:
         return f"Mirror of {self.k} answers, epsilon {self.shown_epsilon()}"

@@ -324,8 +324,8 @@ def test_the_words_tell_the_table_and_what_is_not_protected() -> None:
     for line in (
         "          1 report   epsilon 1\n         2 reports   epsilon 1.679\n         5 reports   epsilon 1.997\n",
         "        any number   epsilon 2\n",
-        "at most epsilon 2 for each answer that is ever had, 8 for all 4, against any other\nhistory with the same",
-        "What is not protected: that pattern. It tells that the answer changed, when, and that an earlier one came",
+        "at most epsilon 2 for each answer that occurs, 8 for all 4, against any",
+        "Not protected: this pattern, which shows that the answer changed, when, and that an earlier",
         "on two devices",
     ):
         assert line in words

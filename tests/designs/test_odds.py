@@ -170,7 +170,7 @@ def test_a_mechanism_tells_its_numbers_and_has_the_rest() -> None:
     assert EvenGroups.from_dict(design.to_dict()) == design
     assert design.with_epsilon(1).groups == 2
     assert EvenGroups.variants(6, 1) == {EvenGroups.mechanism: EvenGroups(6, epsilon=1)}
-    assert design.sentences()[3].endswith("all answers were equally likely, nobody knows.")
+    assert design.sentences()[3].endswith("all answers are equally common, nobody knows.")
     assert estimate(Tally(design, [3, 2, 1, 1, 1, 1]), method="inv").shares.sum() == pytest.approx(1)
 
 

@@ -276,9 +276,9 @@ def test_a_damaged_file_is_one_clear_error(change: dict[str, Any], complaint: st
 def test_the_words_name_the_questions_and_the_sum_of_epsilons() -> None:
     words = " ".join(Product({"cheated": COIN, "copied": COIN}).sentences())
     assert "Questions (2): cheated, copied" in words
-    assert "What happens to the answer to 'copied'" in words
+    assert "Randomization of 'copied'" in words
     assert "epsilon 2.198" in words
-    assert "56.2 % sure" in words  # (3/4)^2
+    assert "56.2 % certain" in words  # (3/4)^2
     many = Product([COIN] * 14).in_words()
     assert "And so on for 2 more questions." in many
     for labels in product(["yes", "no"], repeat=2):
@@ -288,6 +288,6 @@ def test_the_words_name_the_questions_and_the_sum_of_epsilons() -> None:
 def test_a_product_does_not_promise_what_its_memoized_parts_do() -> None:
     # There is no memo for a product: "2 for all of an unchanged answer" holds for the part alone.
     twice = Memoized.response(["a", "b"], eps_infinity=2, eps_first=1)
-    again = "Who answers again spends all of it again: a product keeps no permanent responses"
+    again = "A respondent who answers again spends all of it again: a product keeps no permanent responses"
     assert any(sentence.startswith(again) for sentence in Product({"x": twice, "y": COIN}).sentences())
     assert not any(sentence.startswith(again) for sentence in Product({"x": COIN, "y": COIN}).sentences())

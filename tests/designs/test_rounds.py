@@ -189,7 +189,7 @@ def test_the_relation_is_the_same_at_every_door(name: str, tmp_path: Path) -> No
     relation = f"against any other history with the same pattern of equal and different {key}s"
     words = " ".join(design.in_words().split())
     assert f"{relation}." in words
-    assert "What is not protected: that pattern. It tells that the answer changed, when, and that an earlier" in words
+    assert "Not protected: this pattern, which shows that the answer changed, when, and that an earlier" in words
     memo = Memo.create(tmp_path / "memo.json", design)
     design.report([0, 1, 0, 1], memo)
     spent = memo.spent()

@@ -296,4 +296,4 @@ def test_scores_of_four_evenly_spaced_numbers_are_evenly_spaced() -> None:
 def test_the_sentences_have_the_largest_share_of_answers_near_a_report() -> None:
     # Of ten answers, five are at most two steps away from a report in the middle: 5 * 3 / (5 * 3 + 5 * 1).
     sentences = " ".join(SquareWave(10, odds=(3, 1), width=2).sentences())
-    assert "at most 75 % of respondents who make a report hold" in sentences
+    assert "at most 2 steps away from the report in at most 75 % of cases" in sentences

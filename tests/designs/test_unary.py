@@ -265,8 +265,8 @@ def test_simulations_of_very_many_people_take_no_longer() -> None:
 def test_a_unary_encoding_says_in_words_what_is_done() -> None:
     words = UnaryEncoding.optimal(["a", "b", "c", "d"], odds=(3, 1)).in_words()
     assert "for each of the 4 answers a bit is drawn and reported" in " ".join(words.split())
-    # Held by p / (p + 3 q) = 2/5 where the bit is 1, by (1/2) / (1/2 + 3 * 3/4) = 2/11 where it is 0.
-    assert "really held by 40 %, and one whose bit is 0 by 18.2 %" in " ".join(words.split())
+    # True with probability p / (p + 3 q) = 2/5 where the bit is 1, (1/2) / (1/2 + 3 * 3/4) = 2/11 where it is 0.
+    assert "true one in 40 % of cases if its bit is 1, and in 18.2 % if its bit is 0" in " ".join(words.split())
     assert "no answer whose bit is 0 is the truth (epsilon inf)" in UnaryEncoding(3, p=1, q=0.5).in_words()
 
 

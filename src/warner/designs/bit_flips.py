@@ -246,15 +246,15 @@ class BitFlips(FromOdds):
     def _happens(self) -> str:
         which = "all" if self.size == self.k else f"{self.size:,}"
         return (
-            f"{which} of the {self.k:,} answers are drawn by chance, whatever is true, and for each of these a bit is "
-            f"reported: 1 for the true answer and 0 for any other, but turned round with probability {self.q:.4g}."
+            f"{which} of the {self.k:,} answers are drawn at random, and a bit is reported for each of them: 1 for the "
+            f"true answer and 0 for any other, flipped with probability {self.q:.4g}."
         )
 
     def _deniable(self) -> str:
         p, q, others = self.p, self.q, self.k - 1
         return (
-            f"respondents who were asked about an answer really hold it in {100 * p / (p + others * q):.3g} % of cases "
-            f"if its bit is 1, and in {100 * q / (q + others * p):.3g} % if it is 0."
+            f"an answer is the true one in {100 * p / (p + others * q):.3g} % of cases if its bit is 1, and in "
+            f"{100 * q / (q + others * p):.3g} % if its bit is 0."
         )
 
 

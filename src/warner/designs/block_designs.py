@@ -392,10 +392,7 @@ def deniability(design: Symmetric, members: float, *, constant: bool) -> str:
     """Describe how likely an answer in the reported set is the truth, for sets of this average size."""
     a, b = design.odds
     held = 100 * a / (a * members + b * (design.k - members))
-    return (
-        f"an answer in the reported set is really held by {'' if constant else 'about '}{held:.3g} % of the "
-        "respondents who make the report."
-    )
+    return f"each answer in a reported set is the true one in {'' if constant else 'about '}{held:.3g} % of cases."
 
 
 # Prime field

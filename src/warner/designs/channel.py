@@ -250,12 +250,14 @@ class Channel(Design):
         >>> print(Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"]).in_words())
         Possible answers (2): yes, no
         Possible reports (2): yes, no
-        What happens to the answer yes: it is reported as yes with probability 0.9167, as no with probability 0.08333.
-        What happens to the answer no: it is reported as yes with probability 0.1667, as no with probability 0.8333.
-        What a report reveals: epsilon 2.303. It makes no answer more than 10.0 times likelier, against any other, than
-        it was before.
-        How deniable it is: among people for whom all answers were equally likely, no report makes it more than 90.9 %
-        sure that an answer is held.
+        Randomization of the answer yes: reported as yes with probability 0.9167, as no
+        with probability 0.08333.
+        Randomization of the answer no: reported as yes with probability 0.1667, as no
+        with probability 0.8333.
+        Privacy: epsilon 2.303. Seeing one report changes the odds between any two
+        answers by at most a factor of 10.0.
+        Deniability: if all answers are equally common, no report makes any answer more
+        than 90.9 % certain.
         """
         matrix = self._doubles
         happens = []
@@ -263,13 +265,13 @@ class Channel(Design):
             likely = np.argsort(-row, kind="stable")[:LABELS_LISTED]
             ways = [f"as {self.outputs[j]} with probability {row[j]:.4g}" for j in sorted(likely) if row[j] > 0]
             more = ", and otherwise" if np.count_nonzero(row) > len(ways) else ""
-            happens.append(f"What happens to the answer {label}: it is reported {', '.join(ways)}{more}.")
+            happens.append(f"Randomization of the answer {label}: reported {', '.join(ways)}{more}.")
         happens += [f"And so on for {self.k - LABELS_LISTED:,} more."] * (self.k > LABELS_LISTED)
         sums = matrix.sum(axis=0)
         surest = 100 * (matrix.max(axis=0)[sums > 0] / sums[sums > 0]).max()
         deniable = (
-            "How deniable it is: among people for whom all answers were equally likely, no report makes it more than "
-            f"{surest:.3g} % sure that an answer is held."
+            "Deniability: if all answers are equally common, no report makes any answer more than "
+            f"{surest:.3g} % certain."
         )
         does = [f"For the respondent: {self.procedure}"] if self.procedure else []
         return (

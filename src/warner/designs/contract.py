@@ -159,12 +159,12 @@ class Device(Saved):
         >>> from warner import RandomizedResponse
         >>> print(RandomizedResponse(["yes", "no"], truth="3/4").in_words())
         Possible answers (2): yes, no
-        What happens to an answer: with probability 0.75 it is reported as it is; otherwise one of the other answers is
-        reported instead, each with probability 0.25.
-        What a report reveals: epsilon 1.099. It makes no answer more than 3.0 times likelier, against any other, than
-        it was before.
-        How deniable it is: among people for whom all answers were equally likely, 75 % of respondents who report an
-        answer really hold it, and 25 % do not.
+        Randomization: with probability 0.75 the true answer is reported; otherwise one
+        of the other answers, each with probability 0.25.
+        Privacy: epsilon 1.099. Seeing one report changes the odds between any two
+        answers by at most a factor of 3.0.
+        Deniability: if all answers are equally common, 75 % of the reports are true
+        answers, and 25 % are not.
         """
         # Labels may hold control characters, which a terminal would obey.
         return wrapped(printable(sentence) for sentence in self.sentences())
@@ -181,13 +181,13 @@ def revealed(design: Device) -> str:
     """Describe what a report reveals: the largest change of the odds of two answers, rounded up."""
     low, high = design.ratio
     if low == high:
-        return "What a report reveals: nothing (epsilon 0). Nothing can be estimated from such reports either."
+        return "Privacy: a report reveals nothing (epsilon 0), so nothing can be estimated."
     if low == 0:
-        return "What a report reveals: at least one report rules out an answer for certain (epsilon inf)."
+        return "Privacy: at least one report rules out an answer for certain (epsilon inf)."
     times = -(-1000 * high // low) / 1000
     return (
-        f"What a report reveals: epsilon {design.shown_epsilon()}. It makes no answer more than {times:,} times "
-        "likelier, against any other, than it was before."
+        f"Privacy: epsilon {design.shown_epsilon()}. Seeing one report changes the odds between any two answers by at "
+        f"most a factor of {times:,}."
     )
 
 

@@ -189,16 +189,16 @@ class CutoffResponse(OrderedDesign):
 
     def _happens(self) -> str:
         return (
-            "chance draws a cut-off among the answers after the first, and the question becomes whether the number is "
-            f"at least that. With probability {self.p:.4g} the truth of this is reported, and its opposite otherwise, "
-            "always together with the cut-off."
+            "a cut-off is drawn from the answers after the first, and the question becomes whether the number is at "
+            f"least the cut-off. The true reply is reported with probability {self.p:.4g}, and the opposite otherwise, "
+            "together with the cut-off."
         )
 
     def _deniable(self) -> str:
         k, p = self.k, self.p
         # A yes to the highest cut-off, which one answer makes likelier, and a no to the lowest.
         surest = 100 * p / (p + (k - 1) * self.q)
-        return f"no report makes it more than {surest:.3g} % sure that a single answer is held."
+        return f"no report makes any answer more than {surest:.3g} % certain."
 
     def sentences(self) -> tuple[str, ...]:
         return (*super().sentences(), f"By hand: {self._cards()} {self._die()}")
@@ -223,7 +223,7 @@ class CutoffResponse(OrderedDesign):
         no, yes = self.law.columns[:2]
         record = f'Of a card with {self.domain[1]}, write "{yes}" for a yes and "{no}" for a no, and nothing else.'
         if b == 0:
-            return f"The answer is the truth: there is nothing to hide behind. {record}"
+            return f"The reply is always true, so it is not protected. {record}"
         if sides is None:
             return (
                 f"No usual die has the odds {a} : {b}; for interviews, make the design with odds such as 5:1, 2:1 or "
@@ -232,7 +232,7 @@ class CutoffResponse(OrderedDesign):
         faces = sides * b // (a + b)
         die = "a die" if sides == 6 else f"a die with {sides} sides"
         shows = "shows 1" if faces == 1 else "shows 1 or 2" if faces == 2 else f"shows at most {faces}"
-        return f"The respondent rolls {die}, unseen; if it {shows}, the opposite of the truth is said. {record}"
+        return f"The respondent rolls {die}, unseen; if it {shows}, the reply is the opposite of the truth. {record}"
 
     def summary(self) -> str:
         return (

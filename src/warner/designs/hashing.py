@@ -218,9 +218,9 @@ class AffineHashing(OddsDesign):
 
     def _happens(self) -> str:
         return (
-            f"one of {self.prime * (self.prime - 1):,} hash functions is drawn, which takes each answer to one of "
-            f"{self.values:,} values, and reported with such a value, and so with the set of the answers that have it. "
-            f"With probability {self.p:.4g} the true answer is in that set, and any given other answer with "
+            f"one of {self.prime * (self.prime - 1):,} hash functions is drawn, which maps each answer to one of "
+            f"{self.values:,} values. The report is the function with a value, and represents all answers with that "
+            f"value. With probability {self.p:.4g} the true answer is in that set, and any given other answer with "
             f"{self.q:.4g}."
         )
 
@@ -460,7 +460,7 @@ class LocalHashing(PrimeFieldDesign):
     def _represents(self) -> str:
         size = self.k / self.field
         return (
-            f"one of {self.blocks.with_one:,} hash functions and one of its {self.field:,} values, and so for the set "
+            f"one of {self.blocks.with_one:,} hash functions and one of its {self.field:,} values, and so the set "
             f"of the {'' if self._support_size else 'about '}{size:,.4g} answers with that hash"
         )
 

@@ -353,22 +353,22 @@ class Memoized(Design):
         spent = [shown_up(self._spent_after(number), 4) for number in reports] + [forever]
         whole = shown_up(keys * log_ratio(*self.first.ratio), 4)
         several = (
-            f"What different answers reveal: at most epsilon {forever} for each {self.rounds.key} that is ever had, "
-            f"{whole} for all {keys:,}, against {self.rounds.neighboring_histories}."
+            f"Total privacy loss if the answer changes: at most epsilon {forever} for each {self.rounds.key} that "
+            f"occurs, {whole} for all {keys:,}, against {self.rounds.neighboring_histories}."
         )
         pattern = (
-            "What is not protected: that pattern. It tells that the answer changed, when, and that an earlier one came "
+            "Not protected: this pattern, which shows that the answer changed, when, and that an earlier answer came "
             f"back. {self.rounds.changes()}"
         )
         kept = (
-            "What must be kept: the permanent responses. A person who loses them, or answers on two devices, spends "
-            f"epsilon {forever} again for each {self.rounds.key}."
+            "Keep the permanent responses: a respondent who loses them, or answers on two devices, spends epsilon "
+            f"{forever} again for each {self.rounds.key}."
         )
         return (
             label_list("answers", self.domain),
-            f"What happens to an answer: {self.rounds.happens()}",
+            f"Randomization: {self.rounds.happens()}",
             revealed(self),
-            "What several reports reveal together while the answer stays the same:",
+            "Total privacy loss while the answer stays the same:",
             *(f"  {number:>16}   epsilon {epsilon}" for number, epsilon in zip(numbers, spent, strict=True)),
             several,
             pattern,
@@ -377,8 +377,8 @@ class Memoized(Design):
 
     def repetition(self) -> str:
         return (
-            f"All reports of a person whose answer stays the same spend at most epsilon {self.first.shown_epsilon()} "
-            "together, if the permanent response is kept."
+            "All reports of a respondent whose answer stays the same spend at most epsilon "
+            f"{self.first.shown_epsilon()} together, if the permanent response is kept."
         )
 
     def summary(self) -> str:

@@ -669,20 +669,20 @@ class OpenDomain(Device):
             draws = f"The device draws how many of them it reports on, 1 to {self.levels} ({parts}), and"
         lie = (1 - self.p) / (self.field - 1)
         happens = (
-            f"it is cut into {blocks} ({steps} {self.values.units()}). {draws} a random hash function with "
+            f"the answer is cut into {blocks} ({steps} {self.values.units()}). {draws} a random hash function with "
             f"{self.field} values. It reports the function and the hash of {hashed}: the true one with probability "
             f"{self.p:.4g}, and each other one with probability {lie:.4g}."
         )
         deniable = (
-            f"a report fits every answer that is not held with probability {self.q:.4g}, and so about 1 in "
+            f"a report fits each answer other than the true one with probability {self.q:.4g}, and so about 1 in "
             f"{self.field} of all possible answers."
         )
         possible = f"{self.values.described()}, {large_number(self.values.number)} in all{self._other_words()}"
         return (
             f"Possible answers: {possible}",
-            f"What happens to an answer: {happens}",
-            revealed(self) if self.odds[1] else "What a report reveals: the true hash (epsilon inf).",
-            f"How deniable it is: {deniable}",
+            f"Randomization: {happens}",
+            revealed(self) if self.odds[1] else "Privacy: a report reveals the true hash (epsilon inf).",
+            f"Deniability: {deniable}",
         )
 
     def _other_words(self) -> str:
@@ -691,7 +691,7 @@ class OpenDomain(Device):
         names = {"NFKC": "in Unicode's normal form NFKC", "lower": "in lower case", "spaces": "with single spaces"}
         spelled = [names[name] for name in self.values.normalize]
         first = f"; texts are taken {conjoined(spelled)}" if spelled else ""
-        return f"{first}. What cannot be written so is reported as {OTHER}."
+        return f"{first}. Any other answer is reported as {OTHER}."
 
 
 # What values are made of

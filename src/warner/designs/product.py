@@ -233,39 +233,38 @@ class Product(Design):
         >>> from warner import RandomizedResponse
         >>> coin = RandomizedResponse(["yes", "no"], truth="3/4")
         >>> print(Product({"cheated": coin, "copied": coin}).in_words())
-        Questions (2): cheated, copied. Each is answered with a randomizing device of its own.
+        Questions (2): cheated, copied. Each has its own randomizing device.
         Possible answers (4): yes & yes, yes & no, no & yes, no & no
-        What happens to the answer to 'cheated': RandomizedResponse among 2 answers ('yes', 'no'): truth 0.75, each lie
-        0.25, epsilon 1.099.
-        What happens to the answer to 'copied': RandomizedResponse among 2 answers ('yes', 'no'): truth 0.75, each lie
-        0.25, epsilon 1.099.
-        What a report reveals: epsilon 2.198. It makes no answer more than 9.0 times likelier, against any other, than
-        it was before.
-        Who answers all questions spends the sum of their epsilons.
-        How deniable it is: among people for whom all joint answers were equally likely, no joint report makes it more
-        than 56.2 % sure that a joint answer is held.
+        Randomization of 'cheated': RandomizedResponse among 2 answers ('yes', 'no'):
+        truth 0.75, each lie 0.25, epsilon 1.099.
+        Randomization of 'copied': RandomizedResponse among 2 answers ('yes', 'no'):
+        truth 0.75, each lie 0.25, epsilon 1.099.
+        Privacy: epsilon 2.198. Seeing one report changes the odds between any two
+        answers by at most a factor of 9.0.
+        A respondent who answers all questions spends the sum of their epsilons.
+        Deniability: if all joint answers are equally common, no report makes any of
+        them more than 56.2 % certain.
         """
         parts = list(zip(self.questions, self.designs, strict=True))
-        happens = [
-            f"What happens to the answer to {quoted(name)}: {part.summary()}." for name, part in parts[:LABELS_LISTED]
-        ]
+        happens = [f"Randomization of {quoted(name)}: {part.summary()}." for name, part in parts[:LABELS_LISTED]]
         happens += [f"And so on for {len(parts) - LABELS_LISTED} more questions."] * (len(parts) > LABELS_LISTED)
         surest = percent(math.prod(_surest(table) for table in self.tables), 1)
         asked = f"Questions ({len(parts)}): {enumerated(self.questions, LABELS_LISTED)}"
         deniable = (
-            "How deniable it is: among people for whom all joint answers were equally likely, no joint report makes it "
-            f"more than {surest} sure that a joint answer is held."
+            "Deniability: if all joint answers are equally common, no report makes any of them more than "
+            f"{surest} certain."
         )
         again = (
-            "Who answers again spends all of it again: a product keeps no permanent responses, whatever its parts do."
+            "A respondent who answers again spends all of it again: a product keeps no permanent responses, even if "
+            "its parts do."
         )
         return (
-            f"{asked}. Each is answered with a randomizing device of its own.",
+            f"{asked}. Each has its own randomizing device.",
             label_list("answers", self.domain),
             *([] if self.law.columns == self.domain else [label_list("reports", self.law.columns)]),
             *happens,
             revealed(self),
-            "Who answers all questions spends the sum of their epsilons.",
+            "A respondent who answers all questions spends the sum of their epsilons.",
             *([again] if any(part.repetition() for part in self.designs) else []),
             deniable,
         )

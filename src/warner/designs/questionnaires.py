@@ -214,7 +214,7 @@ class SplitQuestionnaire(Device):
         return (
             f"{self._kind.capitalize()} ({len(self.parts)}): {enumerated(self.questions, LABELS_LISTED)}.",
             *self._happens(),
-            f"What all reports of a respondent reveal together: epsilon {self.shown_epsilon()}.",
+            f"Privacy: epsilon {self.shown_epsilon()} for all reports of a respondent together.",
             *filter(None, [self.lost()]),
             "A respondent who is asked again, after a reload or instead of a declined question, spends epsilon again.",
         )
@@ -224,7 +224,7 @@ class SplitQuestionnaire(Device):
             f"The device asks {self.asked} of them, drawn at random, whatever the answers are. The others stay blank."
         )
         parts = list(self.designs.items())[: LABELS_LISTED if self._kind == "questions" else 1]
-        return [asked, *(f"What happens to the answer to {quoted(name)}: {part.summary()}." for name, part in parts)]
+        return [asked, *(f"Randomization of {quoted(name)}: {part.summary()}." for name, part in parts)]
 
     def summary(self) -> str:
         limit = getattr(self, "at_most", None)

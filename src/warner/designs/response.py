@@ -245,23 +245,23 @@ class RandomizedResponse(OddsDesign):
 
     def _happens(self) -> str:
         if self.odds[1] == 0:
-            return "nothing. Every report is the truth."
+            return "none; every report is the true answer."
         return (
-            f"with probability {self.p:.4g} it is reported as it is; otherwise one of the other answers is reported "
-            f"instead, each with probability {self.q:.4g}."
+            f"with probability {self.p:.4g} the true answer is reported; otherwise one of the other answers, each with "
+            f"probability {self.q:.4g}."
         )
 
     def _reveals(self) -> str:
         a, b = self.odds
         if b == 0:
-            return "What a report reveals: everything (epsilon inf)."
+            return "Privacy: none (epsilon inf)."
         if a == 0:
-            return "What a report reveals: one answer that is certainly not the truth (epsilon inf)."
+            return "Privacy: a report rules out one answer for certain (epsilon inf)."
         return revealed(self)
 
     def _deniable(self) -> str:
         p = 100 * self.p
-        return f"{p:.3g} % of respondents who report an answer really hold it, and {100 - p:.3g} % do not."
+        return f"{p:.3g} % of the reports are true answers, and {100 - p:.3g} % are not."
 
 
 class ResponseLaw(SymmetricLaw):

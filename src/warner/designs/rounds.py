@@ -223,15 +223,15 @@ class AnswerRounds(Rounds):
 
     def happens(self) -> str:
         return (
-            "the first time that a person gives an answer, a permanent response to it is drawn, and kept: with "
-            f"probability {self.first.p:.4g} the answer itself, and each other one with {self.first.q:.4g}. Every "
-            f"report then names the permanent response with probability {self.second.p:.4g}, and each other answer "
+            "when a respondent first has an answer, a permanent response to it is drawn and kept: with probability "
+            f"{self.first.p:.4g} the answer itself, and each other one with {self.first.q:.4g}. Every report "
+            f"names the permanent response with probability {self.second.p:.4g}, and each other answer "
             f"with {self.second.q:.4g}."
         )
 
     def changes(self) -> str:
         return (
-            "Only the noise of the second round hides it, and that wears off: each report shows it by up to epsilon "
+            "Only the noise of the second round hides a change, and it wears off: each report reveals up to epsilon "
             f"{self.second.shown_epsilon()}."
         )
 
@@ -291,18 +291,18 @@ class HashRounds(Rounds):
     def happens(self) -> str:
         first, second = self.values.first, self.second
         return (
-            f"each person has one of {self.functions:,} hash functions for ever, which takes each answer to one of "
-            f"{self.keys:,} values. The first time that a value comes, a permanent response to it is drawn, and kept: "
+            f"each respondent has one of {self.functions:,} hash functions permanently, which maps each answer to one "
+            f"of {self.keys:,} values. When a value first occurs, a permanent response to it is drawn and kept: "
             f"with probability {first.p:.4g} the value itself, and each other one with {first.q:.4g}. Every report "
-            f"tells the function, and names the permanent response with probability {second.p:.4g}, and each other "
+            f"contains the function, and names the permanent response with probability {second.p:.4g}, and each other "
             f"value with {second.q:.4g}."
         )
 
     def changes(self) -> str:
         return (
-            f"{self.values.changes()} Which answers share a hash value depends on the person's function: a change "
-            "between two of them does not show, so that even histories with the same pattern of answers are "
-            "distinguishable. By the function, reports of one person can be told from those of others."
+            f"{self.values.changes()} Which answers share a hash value depends on the respondent's function: a change "
+            "between two of them does not show, so even histories with the same pattern of answers are "
+            "distinguishable. The function links all reports of a respondent."
         )
 
 
@@ -397,8 +397,8 @@ class BitRounds(Rounds):
 
     def happens(self) -> str:
         return (
-            "the first time that a person gives an answer, a permanent response to it is drawn, and kept: a bit for "
-            f"each answer, which is 1 with probability {self.first.p:.4g} for that answer and with {self.first.q:.4g} "
+            "when a respondent first has an answer, a permanent response to it is drawn and kept: a bit for each "
+            f"answer, which is 1 with probability {self.first.p:.4g} for that answer and with {self.first.q:.4g} "
             f"for each other one. Every report draws each bit again: it is 1 with probability {self.second.p:.4g} "
             f"where the permanent bit is 1, and with {self.second.q:.4g} where it is 0."
         )
@@ -408,8 +408,8 @@ class BitRounds(Rounds):
         differ = 2 * (p * (1 - q) + q * (1 - p)) + (k - 2) * 2 * q * (1 - q)
         return (
             f"The permanent responses to two answers differ in about {differ:,.3g} of {k:,} bits, and the noise of the "
-            "second round cannot hide so many for long: a few reports show the change. By their bits, reports of one "
-            "person can be told from those of others."
+            "second round cannot hide so many for long: a few reports show the change. The bits link the reports of a "
+            "respondent."
         )
 
 
@@ -488,27 +488,27 @@ class FlipRounds(Rounds):
         size, k = self.first.size, self.first.k
         which = "all" if size == k else f"{size:,}"
         again = (
-            "Every report tells the permanent bits as they are."
+            "Every report contains the permanent bits unchanged."
             if not self.second.odds[1]
-            else f"Every report turns each permanent bit round again with probability {self.second.q:.4g}."
+            else f"Every report flips each permanent bit again with probability {self.second.q:.4g}."
         )
         return (
-            f"{which} of the {k:,} answers are drawn once for each person, for ever. The first time that one of these, "
-            "or any other answer, is true, a permanent bit for each of them is drawn, and kept: 1 for the true answer "
-            f"and 0 for any other, but turned round with probability {self.first.q:.4g}. {again}"
+            f"{which} of the {k:,} answers are drawn permanently for each respondent. When one of these, or any other "
+            "answer, is first true, a permanent bit for each of them is drawn and kept: 1 for the true answer and 0 "
+            f"for any other, flipped with probability {self.first.q:.4g}. {again}"
         )
 
     def changes(self) -> str:
         p, q, size = self.first.p, self.first.q, self.first.size
         apart = 1 if self.keys > size else 2  # bits whose law changes at least: to an answer that is not asked about
         same = (2 * p * q) ** apart * (p * p + q * q) ** (size - apart)
-        link = "By the answers that they are asked about, reports of one person can be told from those of others."
+        link = "The answers that are asked about link the reports of a respondent."
         if not self.second.odds[1]:
             return (
-                "There is no second round to hide it: a change from or to an answer that is asked about shows at once, "
-                f"but for at most {100 * same:.2g} % of changes, after which all bits happen to be the same. {link}"
+                "There is no second round to hide a change: it shows at once if it is from or to an answer that is "
+                f"asked about, but for at most {100 * same:.2g} % of changes, after which all bits are the same. {link}"
             )
         return (
-            "Only the noise of the second round hides it, and that wears off: each report shows it by up to epsilon "
+            "Only the noise of the second round hides a change, and it wears off: each report reveals up to epsilon "
             f"{self.second.shown_epsilon()} for each bit that differs. {link}"
         )

@@ -205,7 +205,7 @@ class SquareWave(OrderedDesign):
 
     def _happens(self) -> str:
         w, near = self.width, 2 * self.width + 1
-        beyond = f" Reports lie up to {w:,} steps beyond either end of the answers: that is no mistake." if w else ""
+        beyond = f" Reports lie up to {w:,} steps beyond either end of the answers; this is expected." if w else ""
         return (
             f"with probability {self._near:.4g} one of the {near:,} numbers at most {w:,} steps away from it is "
             f"reported, each of them equally likely; otherwise one of the {self.k - 1:,} that are further away, again "
@@ -217,8 +217,7 @@ class SquareWave(OrderedDesign):
         near = (2 * self.width + 1) * a
         surest = 100 * near / (near + (self.k - 2 * self.width - 1) * b)
         return (
-            f"at most {surest:.3g} % of respondents who make a report hold an answer at most {self.width:,} steps "
-            "away from it."
+            f"the true answer is at most {self.width:,} steps away from the report in at most {surest:.3g} % of cases."
         )
 
     @property

@@ -183,10 +183,7 @@ class SubsetSelection(OddsDesign, PackedSupport):
         )
 
     def _deniable(self) -> str:
-        return (
-            f"an answer in the reported set is really held by {100 * self.p / self.size:.3g} % of the "
-            "respondents who report the set."
-        )
+        return f"each answer in a reported set is the true one in {100 * self.p / self.size:.3g} % of cases."
 
 
 def _one_set(truth: int, holds: bool, size: int, k: int, random_bytes: RandomBytes) -> Counts:

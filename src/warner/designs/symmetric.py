@@ -475,13 +475,13 @@ class FromOdds(Design):
     def sentences(self) -> tuple[str, ...]:
         return (
             label_list("answers", self.domain),
-            f"What happens to an answer: {self._happens()}",
+            f"Randomization: {self._happens()}",
             self._reveals(),
-            f"How deniable it is: among people for whom all answers were equally likely, {self._deniable()}",
+            f"Deniability: if all answers are equally common, {self._deniable()}",
         )
 
     def _reveals(self) -> str:
-        return revealed(self) if self.odds[1] else f"What a report reveals: {self._certain} (epsilon inf)."
+        return revealed(self) if self.odds[1] else f"Privacy: a report reveals {self._certain} (epsilon inf)."
 
 
 class OddsDesign(FromOdds, Symmetric):

@@ -247,14 +247,14 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     def _happens(self) -> str:
         return (
             f"for each of the {self.k:,} answers a bit is drawn and reported. The bit of the true answer is 1 with "
-            f"probability {self.p:.4g}, that of any other answer with {self.q:.4g}."
+            f"probability {self.p:.4g}, the bit of any other answer with {self.q:.4g}."
         )
 
     def _deniable(self) -> str:
         p, q, others = self.p, self.q, self.k - 1
         return (
-            f"an answer whose bit is 1 is really held by {100 * p / (p + others * q):.3g} %, and one whose bit is 0 by "
-            f"{100 * (1 - p) / (1 - p + others * (1 - q)):.3g} %."
+            f"an answer is the true one in {100 * p / (p + others * q):.3g} % of cases if its bit is 1, and in "
+            f"{100 * (1 - p) / (1 - p + others * (1 - q)):.3g} % if its bit is 0."
         )
 
     def fields(self) -> Document:
