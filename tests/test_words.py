@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("src", "tests", "benchmarks", "experiments", "examples")
-# Packages whose words are still to be rewritten
-PENDING = {"src/warner/service", "tests/service"}
 
 OPENINGS = {"Give", "Say", "Tell", "Let", "Put", "Take", "What", "How", "Whether", "Which", "Those", "Never"}
 WORDS = {
@@ -103,14 +101,7 @@ def files() -> list[str]:
     return [name for name in names if name != "tests/test_words.py"]
 
 
-def is_pending(name: str) -> bool:
-    """Return whether the package of a file is still to be rewritten; files at the top belong to no package."""
-    parts = name.split("/")
-    depth = 3 if parts[0] == "src" else 2
-    return "/".join(parts[: min(depth, len(parts) - 1)]) in PENDING
-
-
-@pytest.mark.parametrize("name", [name for name in files() if not is_pending(name)])
+@pytest.mark.parametrize("name", files())
 def test_docstrings_comments_and_messages_follow_the_vocabulary(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     assert not bad_openings(text)

@@ -34,7 +34,7 @@ def example() -> Survey:
 
 
 def nothing(survey: Survey) -> Collected:
-    """Return a survey that nobody has answered."""
+    """Return a survey without responses."""
     cells = tuple(np.zeros((survey.strata, layout.width), dtype=np.int64) for layout in survey.layouts)
     return Collected(survey, "open", 0, cells, {})
 
@@ -58,7 +58,7 @@ class Steps:
 
     def __init__(self, collected: Collected) -> None:
         self.latest, self.trouble, self.closings = collected, "", 0
-        self.looks = 0  # how often somebody waited for more
+        self.looks = 0  # how often a client waited for more
 
     def publish(self, collected: Collected) -> None:
         """Publish a step, from any thread."""

@@ -1,4 +1,4 @@
-"""Places for the databases of tests; a PostgreSQL server of one's own: no TCP port, one second to start.
+"""Places for the databases of tests; a private PostgreSQL server: no TCP port, one second to start.
 
 Where there are no binaries of PostgreSQL, or no psycopg, tests that ask for it are skipped with a word.
 """

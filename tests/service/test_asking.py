@@ -479,7 +479,7 @@ def test_notices_tell_what_is_drawn(language: str) -> None:
     assert drawn == plain + 1
     options = privacy_notice(several(DRINKS, PILLS, language=language), form="md")
     assert options.count("\n\n") == plain + 2
-    assert "27" in options  # 1 / (1 + e) of those who do not drink tea report that they do
+    assert "27" in options  # 1 / (1 + e) of respondents who do not drink tea report that they do
 
 
 def test_the_notice_has_the_probabilities_of_options() -> None:

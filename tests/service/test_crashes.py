@@ -203,7 +203,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_and_then_it_goes_on(tmp_path: Pa
     assert "collected.db" in trouble
     # One line when it begins, however many responses are sent away, and one when it is over.
     assert said == [
-        f"warner: responses cannot be kept, and nobody is thanked for one: {trouble}\n",
+        f"warner: responses cannot be kept, so none is confirmed: {trouble}\n",
         "warner: the database can be written again, and responses are kept\n",
     ]
     for cells, right in zip(store.collected().cells, expected(range(6)), strict=True):

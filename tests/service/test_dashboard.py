@@ -46,7 +46,7 @@ class Reply:
 
 
 def ask(port: int, path: str, method: str = "GET", body: str | None = None, **headers: str) -> Reply:
-    """Send one request; underscores in the names of headers stand for hyphens."""
+    """Send one request; underscores in the names of headers are sent as hyphens."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
@@ -392,7 +392,7 @@ def test_beyond_so_many_streams_one_gets_a_look_and_comes_back_later(monkeypatch
             stream.close()
             return retry == str(service.RECONNECT_MILLISECONDS)
 
-        until(room)  # whoever leaves makes room
+        until(room)  # a stream that ends frees its slot
         streams[1].close()
 
 

@@ -116,7 +116,7 @@ def test_a_key_of_a_file_may_be_used_again(tmp_path: Path) -> None:
     sessions = [door.enter(KEY) for _ in range(MOST_SESSIONS + 1)]
     assert None not in sessions
     assert len(set(sessions)) == MOST_SESSIONS + 1
-    assert not door.admits(str(sessions[0]))  # the oldest has made room
+    assert not door.admits(str(sessions[0]))  # the oldest was replaced
     assert all(door.admits(str(session)) for session in sessions[1:])
     assert shown == f"$(cat {file})"  # the key itself would stay in a log
 
@@ -135,7 +135,7 @@ def test_a_key_file_that_others_may_touch_is_refused(tmp_path: Path, mode: int) 
 def test_a_key_file_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "key"
     os.mkfifo(pipe, 0o600)
-    # Whoever reads the pipe gets a key, so that this test fails where it would otherwise wait for ever.
+    # A reader of the pipe gets a key, so that this test fails where it would otherwise wait forever.
     writer = threading.Thread(target=lambda: pipe.write_text(KEY), daemon=True)
     writer.start()
     with pytest.raises(ValueError, match=r"the key file must be a regular file, but .*key is not; write the"):

@@ -176,7 +176,7 @@ def test_what_people_choose_from_is_shown_as_in_the_survey() -> None:
     shown = reading(collected(by_device, [60, 40]))["questions"][0]
     assert [*(answer["label"] for answer in shown["answers"]), shown["rest"]] == ["Yes, I do", "No, never"]
     by_person = reading(OPEN)["questions"][1]
-    # The truth, which nobody entered
+    # The true answer, which was not entered
     assert [*(answer["label"] for answer in by_person["answers"]), by_person["rest"]] == ["yes", "no"]
     counts = OPEN.tally("licence").counts.tolist()
     assert by_person["made"] == [
@@ -272,7 +272,7 @@ def test_what_to_expect_is_said_before_anybody_has_answered() -> None:
         (invited, 30, "30 reports can show next to nothing"),
         (invited, 1000, "1,000 reports give 95 % any-time intervals of about ±11.6 percentage points"),
         (replace(invited, stop=1000), 500, "500 reports give 95 % any-time intervals"),
-        (invited, 0, "nobody is invited yet"),
+        (invited, 0, "no respondents are invited yet"),
         (coin, 0, "95 % any-time intervals of at most ±5 percentage points take 6,053 reports"),
         (asking(RandomizedResponse(["y", "n"], odds=(1, 1))), 0, "no number of respondents is enough"),
     ):

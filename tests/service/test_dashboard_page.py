@@ -1,4 +1,4 @@
-"""The dashboard in real browsers: what is shown, live; accessible, without a word to the console or to anybody else."""
+"""The dashboard in real browsers: live numbers; accessible, without console messages or requests to other hosts."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_nobody_is_advised_to_close_a_survey_that_closes_by_itself(page: Chromiu
         shown = text(page, "main")
     assert ("Close it once enough people have answered." in shown) == (stop is None)
     assert ("Leave it to close by itself with its response number 1,000" in shown) == (stop is not None)
-    # Whoever closes by hand publishes what waits, however few they are.
+    # Closing by hand publishes the waiting responses, however few they are.
     assert "in steps of at least 10 until the survey is closed, so that" in shown
 
 
@@ -239,7 +239,7 @@ def test_closing_asks_first_and_is_for_good(page: ChromiumPage) -> None:
         assert "cannot be reopened" in text(page, "dialog")
         assert "The intervals stay as they are" in text(page, "dialog")
         assert page.evaluate("document.activeElement.textContent") == "Keep it open"
-        page.page.keyboard.press("Enter")  # whoever hits a key by accident keeps it open
+        page.page.keyboard.press("Enter")  # a key that is hit by accident keeps it open
         assert not page.evaluate("document.querySelector('dialog').open")
         assert board.steps.closings == 0
         page.click(".closing button")

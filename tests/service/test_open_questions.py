@@ -64,7 +64,7 @@ def asking(designs: Any = (WORDS, COIN), **fields: Any) -> Survey:
 
 
 def people(survey: Survey, words: Sequence[str | None], groups: Any = None) -> list[Bundle]:
-    """Return the responses of people who hold these words, or skip the question."""
+    """Return the responses of respondents with these words, or skip the question."""
     bodies, design = Bodies(survey), survey.questions[0].open
     assert design is not None
     responses = []

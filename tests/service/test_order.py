@@ -154,7 +154,7 @@ def file_of(path: Path, survey: Survey, tokens: list[bytes], together: Sequence[
 
 
 def test_the_file_is_the_same_whoever_sent_what_and_in_which_order(tmp_path: Path) -> None:
-    # 300 people and three answers: the counters pass 128 and 256, where an integer would take more room than before.
+    # 300 people and three answers: the counters pass 128 and 256, where an integer would take more bytes than before.
     rng = np.random.default_rng(3)
     survey = a_survey([COIN, RandomizedResponse(3, odds=(3, 1))], batch=10)
     n = 300

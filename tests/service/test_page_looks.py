@@ -1,4 +1,4 @@
-"""The page for everybody: screen readers (axe), keyboards, narrow screens, dark rooms, languages; and its words."""
+"""Accessibility of the page: screen readers (axe), keyboards, narrow screens, dark mode, languages; and its words."""
 
 from __future__ import annotations
 

@@ -62,9 +62,9 @@ def missed(
 ) -> float:
     """Return the probability that the interval of the closed survey misses a share of one half, to the last path.
 
-    Whoever watches closes the survey at the first step whose interval lies where it is `wanted`, by what is seen while
-    it is open; nobody knows the truth, and one half is what they want to see excluded. If no step is so, it goes on to
-    `stop`. The law of the number of yes among those who are still open is carried from step to step.
+    An observer closes the survey at the first step whose interval, as shown while the survey is open, is `wanted`. The
+    true share is not known, and the observer wants to exclude one half. If no step is wanted, the survey goes on to
+    `stop`. The distribution of the number of yes in surveys that are still open is carried from step to step.
     """
     law, miss = np.ones(1), 0.0
     step = binom.pmf(np.arange(batch + 1), batch, 0.5)
@@ -94,14 +94,14 @@ def test_whoever_closes_at_will_misses_more_than_promised_by_one_look_and_not_by
     # The old promise: exact intervals for one look of every closed survey, and the watcher knows them for each step.
     old = missed(wanted, ONE_LOOK, ONE_LOOK, ONE_LOOK)
     assert old > least
-    # The new one: any-time intervals of a survey that was closed at will, whatever made somebody close it.
+    # The new one: any-time intervals of a survey that was closed at will, for whatever reason.
     early, last = shown(None, 200, "closed"), shown(None, STOP, "closed")
     for seen in (ONE_LOOK, EVER):
         assert missed(wanted, seen, early, last) <= MISS
 
 
 def test_at_the_number_that_the_file_fixes_one_look_is_right() -> None:
-    # Nobody closes it early: only the last number is ever read, whatever was seen before.
+    # It is never closed early: only the last number is read, whatever was seen before.
     never = lambda n, promised: np.zeros(n + 1, dtype=bool)  # noqa: E731 - a rule, as the others
     last = shown(STOP, STOP, "closed")
     assert not last.anytime
@@ -122,9 +122,9 @@ def test_at_the_number_that_the_file_fixes_one_look_is_right() -> None:
 def test_who_may_close_early_or_go_on_to_the_fixed_number_has_two_chances_as_the_guide_says(
     stop: int, batch: int, said: float
 ) -> None:
-    # Each promise holds by itself. Whoever closes early where the any-time interval excludes one half, and otherwise
-    # goes on to the fixed number, profits from both, by at most 2 * 5 %. No other rule misses more often: where the
-    # any-time interval misses, nothing is gained by going on. The numbers are those of docs/tutorials/web-survey.md.
+    # Each promise holds by itself. An observer who closes early where the any-time interval excludes one half, and
+    # otherwise goes on to the fixed number, profits from both, by at most 2 * 5 %. No other rule misses more often:
+    # where the any-time interval misses, going on gains nothing. docs/tutorials/web-survey.md has the numbers.
     both = missed(two_sided, EVER, shown(stop, stop // 2, "closed"), shown(stop, stop, "closed"), stop, batch)
     only = float(binom.pmf(np.arange(stop + 1), stop, 0.5)[two_sided(stop, ONE_LOOK)].sum())
     assert only <= MISS

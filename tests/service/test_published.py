@@ -89,7 +89,7 @@ class Responses:
 
 
 PEOPLE = Responses(65)
-FIRST = slice(60)  # those who are published, in steps of 10, when they come in fives
+FIRST = slice(60)  # the published respondents, in steps of 10, if they respond in fives
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def test_reading_neither_waits_for_a_running_survey_nor_stands_in_its_way(tmp_pa
         done = run(tmp_path, "estimate", "collected.db", "--question", "often", "--json")
         assert json.loads(done.stdout)["reports"] == start + 30
         assert contents(tmp_path) == before
-        assert running.tidy()  # the log can be emptied: nobody reads any more
+        assert running.tidy()  # the log can be emptied: no reader is left
     running.release()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["collected.db"]
     assert tally(tmp_path / "collected.db", question="often").n == 60

@@ -368,7 +368,7 @@ def test_the_page_for_another_host_is_one_file(tmp_path: Path, shell: Shell) -> 
 
 
 class Client(threading.Thread):
-    """Somebody who sends responses and tries again, with the same bytes, until each is thanked for."""
+    """Client that sends responses and tries again, with the same bytes, until each is confirmed."""
 
     def __init__(self, port: int, bodies: list[bytes], deadline: float) -> None:
         super().__init__(daemon=True)

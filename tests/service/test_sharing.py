@@ -211,7 +211,7 @@ def test_a_browser_on_another_device_warns_accepts_randomizes_and_sends(namespac
         fingerprint = "".join(line.strip() for line in running.said.split("SHA-256):\n")[1].splitlines()[:2])
         with chromium(namespace=namespace) as page:
             for address, error in (
-                (url, "ERR_CERT_AUTHORITY_INVALID"),  # of nobody it knows, for the right address
+                (url, "ERR_CERT_AUTHORITY_INVALID"),  # of an unknown authority, for the right address
                 (f"http://{HERE}:{running.dashboard_port}/dashboard", "ERR_CONNECTION_REFUSED"),
             ):
                 with pytest.raises(Exception, match=error):

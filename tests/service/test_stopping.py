@@ -28,7 +28,7 @@ EARLY, CLOSED = Outcome.EARLY, Outcome.CLOSED
 
 
 def people(place: Place) -> list[int]:
-    """Return the number of people that each question counts, in all groups together."""
+    """Return the number of responses that each question counts, in all groups together."""
     found = collected(place.place)
     layouts = found.survey.layouts
     return [int(layout.responses(cells).sum()) for layout, cells in zip(layouts, found.cells, strict=True)]

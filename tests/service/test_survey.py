@@ -160,7 +160,7 @@ def test_missing_fields_are_errors(field: str) -> None:
     del fields[field]
     with pytest.raises(ValueError, match=r"it lacks the field|format|version") as failed:
         read(fields)
-    assert "damaged" not in str(failed.value)  # nobody has written the whole file yet
+    assert "damaged" not in str(failed.value)  # the file is not complete yet
 
 
 def test_defaults_are_filled_in_before_the_fingerprint_is_taken() -> None:

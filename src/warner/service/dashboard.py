@@ -386,7 +386,7 @@ def new_link(file: Path) -> str:
 
 
 def _private_fields(file: Path) -> Document:
-    """Read a JSON object from a file that nobody else can have written."""
+    """Read a JSON object from a file that no other user can have written."""
     with file.open(encoding="utf-8") as opened:
         state = os.fstat(opened.fileno())
         if os.name == "posix" and (state.st_uid != os.geteuid() or state.st_mode & RIGHTS_OF_OTHERS):

@@ -164,7 +164,7 @@ def responses_needed(reports: int, chance: Fraction) -> int:
 @lru_cache(maxsize=1024)
 def _open_prospect(design: OpenDomain, people: int | None) -> str:
     if people == 0:
-        return "nobody is invited yet"
+        return "no respondents are invited yet"
     n = people or USUAL_PEOPLE
     share, reports = plan(design, people=n).smallest_share, counted(n, "report", "reports")
     if share is None or share > 1:
@@ -188,7 +188,7 @@ def _prospect(design: Design, people: int | None, *, anytime: bool) -> str:
         reports = counted(enough, "report", "reports")
         return f"95 % {kind} of at most \N{PLUS-MINUS SIGN}{points(USUAL_HALF_WIDTH)} take {reports}"
     if people == 0:
-        return "nobody is invited yet"
+        return "no respondents are invited yet"
     width, reports = half_width(design, people, anytime=anytime), counted(people, "report", "reports")
     if width is None:
         return "no estimate, however many respond: the shares are not identified"

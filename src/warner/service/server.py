@@ -87,7 +87,7 @@ class Address:
         if error.errno == errno.EACCES:
             return f"port {self.port} is not open to this user; give a --{self.option} of 1024 or more"
         if error.errno == errno.EADDRNOTAVAIL:
-            return f"{self.host} is not an address of this computer; 0.0.0.0 stands for all that it has"
+            return f"{self.host} is not an address of this computer; 0.0.0.0 is all of its addresses"
         return f"cannot listen at {self.host}, port {self.port}: {error.strerror}"
 
 

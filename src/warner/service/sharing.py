@@ -1,8 +1,8 @@
 """Sharing a survey on a local network: the address of this computer, a certificate made on the spot, and a QR code.
 
 Browsers randomize only on pages that came over HTTPS, or from the same computer. A self-signed certificate gives phones
-on the same network such a page without a domain or a certificate authority. It encrypts the connection, but nobody
-vouches for it: the browser warns, and only the fingerprint distinguishes this server from an impostor.
+on the same network such a page without a domain or a certificate authority. It encrypts the connection, but no
+authority vouches for it: the browser warns, and only the fingerprint distinguishes this server from an impostor.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CLOCK_SKEW = timedelta(days=1)  # phones whose clocks are late accept it all the
 ROUTED_ADDRESSES = ("192.0.2.1", "192.168.255.254", "10.255.255.254", "172.31.255.254")
 BROWSER_WARNING = (
     "The certificate is self-signed, so each browser warns before the first visit that the connection is not private. "
-    "Respondents choose Advanced (or Details) and continue. If somebody on this network might be hostile, let them "
+    "Respondents choose Advanced (or Details) and continue. If this network might have hostile users, let them "
     "compare the fingerprint first."
 )
 REAL_CERTIFICATE = (
@@ -157,7 +157,7 @@ def shareable_address(url: str) -> str:
 
 
 def is_unspecified(host: str) -> bool:
-    """Return whether an address stands for all addresses of this computer."""
+    """Return whether an address represents all addresses of this computer."""
     with suppress(ValueError):
         return ipaddress.ip_address(host.partition("%")[0]).is_unspecified
     return False

@@ -248,7 +248,7 @@ class Writer:
     def _complain(self) -> None:
         if time.monotonic() - self._complained >= COMPLAINT_SECONDS:
             self._complained = time.monotonic()
-            self.log(f"warner: responses cannot be kept, and nobody is thanked for one: {self.trouble}\n")
+            self.log(f"warner: responses cannot be kept, so none is confirmed: {self.trouble}\n")
 
     def _tick(self) -> None:
         self._ticked = time.monotonic()

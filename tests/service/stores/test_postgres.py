@@ -1,4 +1,4 @@
-"""Behaviour of the PostgreSQL store: several processes, xmin, the server's log, several surveys."""
+"""Behavior of the PostgreSQL store: several processes, xmin, the server's log, several surveys."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_rows_are_locked_in_the_order_of_their_keys(url: str, connection: psycop
             time.sleep(0.01)
         connection.execute(take, (descending[0],))  # not taken yet by the one who waits: no circle
     thread.join()
-    # Where the first and the last nonce were written by somebody else, they are not counted again.
+    # Where the first and the last nonce were written by another process, they are not counted again.
     assert outcomes == [Outcome.KEPT] * 30
     store.close()
     assert store.collected().responses == (30 if invited else 28)

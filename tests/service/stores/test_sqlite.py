@@ -1,4 +1,4 @@
-"""Behaviour of the SQLite store: one owner process, foreign files left alone, one file at rest.
+"""Behavior of the SQLite store: one owner process, foreign files left alone, one file at rest.
 
 It tests service/stores/contract.py as well.
 """
