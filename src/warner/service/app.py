@@ -165,8 +165,8 @@ def survey_app(
         Route(f"/s/{survey.id}/standing", Posted(endpoints.standing, limit, Rate(rate.per_minute), origins)),
         Route("/static/{version}/{name}", endpoints.static),
         Route("/health", endpoints.health),
-        Route("/favicon.ico", _icon),
-        Route("/robots.txt", _robots),
+        Route("/favicon.ico", Response(PAGE_ICON, media_type="image/svg+xml"), methods=["GET"]),
+        Route("/robots.txt", PlainTextResponse("User-agent: *\nDisallow: /\n"), methods=["GET"]),
     ]
     return Guard(Router(routes, redirect_slashes=False), complain or sys.stderr.write)
 
@@ -211,14 +211,6 @@ class Endpoints:
     async def standing(self, body: bytes) -> Outcome | None:
         """Return the certain outcome of a response before it is made; None if it may be kept."""
         return await self.keeper.standing(self.bodies.read_standing(body))
-
-
-async def _icon(_: Request) -> Response:
-    return Response(PAGE_ICON, media_type="image/svg+xml")
-
-
-async def _robots(_: Request) -> Response:
-    return PlainTextResponse("User-agent: *\nDisallow: /\n")
 
 
 class Posted:

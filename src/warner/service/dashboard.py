@@ -115,7 +115,7 @@ def dashboard_app(
         Route("/dashboard/close", pages.close, methods=["POST"]),
         Route("/dashboard/code.svg", pages.code, methods=["GET"]),
         Route("/dashboard/{name}", _asset, methods=["GET"]),
-        Route("/favicon.ico", _icon, methods=["GET"]),
+        Route("/favicon.ico", Response(DASHBOARD_ICON, media_type="image/svg+xml"), methods=["GET"]),
     ]
     names = LOOPBACK_NAMES | {f"[{host}]" if ":" in host else host.lower() for host in hosts}
     return Guard(Doorkeeper(Router(routes, redirect_slashes=False), names), complain or sys.stderr.write)
@@ -300,10 +300,6 @@ async def _asset(request: Request) -> Response:
     if name not in DASHBOARD_FILES:
         return PlainTextResponse("there is no such file\n", 404)
     return Response(assets()[name], media_type=CONTENT_TYPES[name[name.rindex(".") :]])
-
-
-async def _icon(request: Request) -> Response:
-    return Response(DASHBOARD_ICON, media_type="image/svg+xml")
 
 
 class Doorkeeper:

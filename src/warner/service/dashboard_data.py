@@ -275,7 +275,10 @@ def reading(collected: Collected) -> Document:
         "epsilon": _shown_epsilon(survey.shown_epsilon),
         "days": list(_days(collected.days)),
         "half_widths": list(HALF_WIDTHS),
-        "questions": [_question(collected, question) for question in survey.questions],
+        "questions": [
+            (_open_question if question.open else _listed_question)(collected, question)
+            for question in survey.questions
+        ],
     }
 
 
@@ -314,10 +317,6 @@ def _days(days: dict[str, int]) -> Iterator[Document]:
 # A question
 
 
-def _question(collected: Collected, question: Question) -> Document:
-    return _open_question(collected, question) if question.open else _listed_question(collected, question)
-
-
 def _fields(collected: Collected, question: Question, reports: int, skipped: int) -> Document:
     """Return all fields of a question, empty where they depend on the reports."""
     design, drawn = question.design, collected.survey.ask is not None
@@ -327,9 +326,7 @@ def _fields(collected: Collected, question: Question, reports: int, skipped: int
         "text": legible(question.text),
         "help": legible(question.help or ""),
         "mode": question.mode,
-        "design": [
-            legible(sentence) for sentence in (*design.sentences(), collected.survey.lost(question)) if sentence
-        ],
+        "design": [legible(text) for text in (*design.sentences(), collected.survey.lost(question)) if text],
         "epsilon": _shown_epsilon(design.shown_epsilon()),
         "reports": reports,
         "skipped": skipped if blank and question.drawn == len(question.items) else None,

@@ -76,7 +76,7 @@ def tallies(collected: Collected) -> str:
     questions = [
         {"id": question.id, "text": question.text}
         | ({"lost": lost} if (lost := survey.lost(question)) else {})
-        | (_open_tallies if question.open else _listed_tallies)(collected, question.id, by if closed else [])
+        | _tallies(collected, question, by if closed else [])
         for question in survey.questions
     ]
     head = {"format": FORMAT, "version": VERSION, "id": survey.id, "title": survey.title, "survey": survey.fingerprint}
@@ -86,16 +86,13 @@ def tallies(collected: Collected) -> str:
     )
 
 
-def _open_tallies(collected: Collected, question: str, by: list[str]) -> Document:
-    if collected.state != "closed":
+def _tallies(collected: Collected, question: Question, by: list[str]) -> Document:
+    if question.open and collected.state != "closed":
         return {}
-    groups = {"groups": collected.open_tally(question, by=by).to_dict()} if by else {}
-    return {"tally": collected.open_tally(question).to_dict(), **groups}
-
-
-def _listed_tallies(collected: Collected, question: str, by: list[str]) -> Document:
-    groups = {"groups": collected.tally(question, by=by).to_dict()} if by else {}
-    return {"tally": collected.tally(question).to_dict(), **groups, **_numbers(collected, question)}
+    counted = collected.open_tally if question.open else collected.tally
+    groups = {"groups": counted(question.id, by=by).to_dict()} if by else {}
+    numbers = {} if question.open else _numbers(collected, question.id)
+    return {"tally": counted(question.id).to_dict(), **groups, **numbers}
 
 
 def _numbers(collected: Collected, question: str) -> Document:
@@ -168,8 +165,7 @@ def published_reports(
 
 
 def is_open_question(place: str, question: str | None = None) -> bool:
-    _check_is_database(place)
-    return collected(place).survey.question(question).open is not None
+    return _read(place).survey.question(question).open is not None
 
 
 def _published(
@@ -178,8 +174,7 @@ def _published(
     """Return a question and the published state, after checks of the arguments."""
     # A URL may contain a password, so it is never repeated.
     name = "the database" if is_url(place) else place
-    _check_is_database(place)
-    published = collected(place)
+    published = _read(place)
     found = published.survey.question(question)
     if design is not None and design != found.design:
         raise ValueError(
@@ -201,26 +196,24 @@ def is_fixed(place: str) -> bool:
 
     Call this before reading the tally: once it is True, results no longer change.
     """
-    _check_is_database(place)
-    return collected(place).fixed
+    return _read(place).fixed
 
 
 def lost(place: str, question: str | None = None) -> str:
     """Return what is lost by drawing questions, and by counting the options of one; empty if nothing is."""
-    _check_is_database(place)
-    survey = collected(place).survey
+    survey = _read(place).survey
     return survey.lost(survey.question(question))
 
 
-def _check_is_database(place: str) -> None:
+def _read(place: str) -> Collected:
+    """Return the published state, or raise an error if a file is no database of a survey."""
     from warner.service.stores.sqlite import is_database
 
-    if is_url(place):
-        return
-    if not Path(place).exists():
+    if not is_url(place) and not Path(place).exists():
         raise FileNotFoundError(f"there is no file {place}")
-    if not Path(place).is_file() or not is_database(place):
+    if not is_url(place) and not (Path(place).is_file() and is_database(place)):
         raise ValueError(
             f"{place} is not a database of a survey, which `warner collect` keeps; reports in other files have a "
             "column and a design, and no question"
         )
+    return collected(place)
