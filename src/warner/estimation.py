@@ -49,7 +49,7 @@ from warner.typesetting import amount_cells, count_cells, fragment, plain_table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
@@ -163,21 +163,17 @@ class Estimate(TableResult):
         return largest_first(self.tally, table, rows, ordered=self._ordered)
 
     def title(self, *, rows: int | None = None, **options: Any) -> str:
-        """Return what was estimated, by which method, and from how many reports."""
         by = [groups_counted(self.tally)] if self.tally.by else []
         leading = self._leading(Confidence(**options))
         what = "shares" if leading is None else conjoined([one.name for one in leading.parts])
-        return ", ".join(
-            [f"Estimated {what} ({self._name()}) from {collected(self.tally)}", *by, *left_out(self.tally)]
-        )
+        estimated = f"Estimated {what} ({self._name()}) from {collected(self.tally)}"
+        return ", ".join([estimated, *by, *left_out(self.tally)])
 
     def _foundations(self) -> list[str]:
-        """Sentences on the reports behind all numbers, and warnings."""
         reports = ", ".join([f"N = {collected(self.tally)}", *left_out(self.tally), f"estimator {self._name()}"])
         return [reports, *(f"warning: {doubt}" for doubt in self.doubts())]
 
     def footnotes(self, *, rows: int | None = None, **options: Any) -> list[str]:
-        """Return the sentences below the table."""
         confidence, tally = Confidence(**options), self.tally
         leading = self._leading(confidence)
         notes = self._notes_on_shares(confidence, rows) if leading is None else leading.notes_on_answers(tally, rows)
@@ -201,7 +197,6 @@ class Estimate(TableResult):
         return notes
 
     def _why(self) -> list[str]:
-        """Sentences on the choice of the estimator, unless it was requested."""
         if self.choices and self.choices[0].errors:
             return [choices_in_words(self.choices)]
         if self.choices:
@@ -214,16 +209,17 @@ class Estimate(TableResult):
     def _cache(self) -> dict[tuple[str, Confidence], Any]:
         return {}
 
+    def _kept(self, name: str, confidence: Confidence, compute: Callable[[], Any]) -> Any:
+        if (name, confidence) not in self._cache:
+            self._cache[name, confidence] = compute()
+        return self._cache[name, confidence]
+
     def _limits(self, confidence: Confidence) -> Limits:
         """Return limits and standard errors of all shares, and the methods of the intervals."""
-        key = "limits", confidence
-        if key not in self._cache:
-            self._cache[key] = limits(self.tally, confidence)
-        found: Limits = self._cache[key]
+        found: Limits = self._kept("limits", confidence, lambda: limits(self.tally, confidence))
         return found
 
     def _approximate(self, confidence: Confidence) -> bool:
-        """Return True if intervals are approximate, because of weights or of their method."""
         return self.tally.weighted or not self._limits(confidence).exact
 
     def _kind_of_interval(self, confidence: Confidence) -> str:
@@ -237,12 +233,9 @@ class Estimate(TableResult):
 
     def _arrays(self, confidence: Confidence) -> dict[str, Counts]:
         """Return the table with these intervals, as read-only arrays."""
-        key = "arrays", confidence
-        if key not in self._cache:
-            self._cache[key] = self._tabulated(self._limits(confidence))
-            for column in self._cache[key].values():
-                column.flags.writeable = False
-        arrays: dict[str, Counts] = self._cache[key]
+        arrays: dict[str, Counts] = self._kept("arrays", confidence, lambda: self._tabulated(self._limits(confidence)))
+        for column in arrays.values():
+            column.flags.writeable = False
         return arrays
 
     def _of_interest(self, confidence: Confidence) -> dict[str, Counts]:
@@ -326,11 +319,8 @@ class Estimate(TableResult):
                 raise TypeError("give answers, cumulative or method, or one of above, below and within, not both")
             from warner.inference.totals import share_beyond
 
-            return self._with_library(
-                share_beyond(
-                    self.tally, self.shares, confidence, above=above, below=below, within=within, values=values
-                )
-            )
+            bounds = {"above": above, "below": below, "within": within}
+            return self._with_library(share_beyond(self.tally, self.shares, confidence, **bounds, values=values))
         if values is not None:
             raise TypeError("values are for above, below and within, the share beyond a number; give one of these")
         return self._with_library(interval(self.tally, answers, confidence, method=method, cumulative=cumulative))
@@ -434,15 +424,12 @@ class Estimate(TableResult):
 
     def _numbers(self, confidence: Confidence) -> tuple[Any, ...]:
         """Return mean, median and standard deviation if answers are ordered numbers; nothing otherwise."""
-        key = "numbers", confidence
-        if key not in self._cache:
-            from warner.inference.means import summary_of_numbers
+        if not self._ordered or not is_numeric(self.tally.domain):
+            return ()
+        from warner.inference.means import summary_of_numbers
 
-            numeric = self._ordered and is_numeric(self.tally.domain)
-            found = summary_of_numbers(self.tally, self.shares, confidence) if numeric else ()
-            self._cache[key] = tuple(map(self._with_library, found))
-        numbers: tuple[Any, ...] = self._cache[key]
-        return numbers
+        found = self._kept("numbers", confidence, lambda: summary_of_numbers(self.tally, self.shares, confidence))
+        return tuple(map(self._with_library, found))
 
     def _mean_and_median(self, confidence: Confidence) -> tuple[Mean, Quantile] | None:
         mean, median, *_ = self._numbers(confidence) or (None, None)
@@ -554,11 +541,8 @@ class Estimate(TableResult):
         """
         from warner.inference.totals import totals
 
-        confidence = Confidence(level)
-        estimated_totals = totals(
-            self.tally, self.shares, population, values, confidence, outside=self._estimator.outside
-        )
-        return self._with_library(estimated_totals)
+        given = population, values, Confidence(level)
+        return self._with_library(totals(self.tally, self.shares, *given, outside=self._estimator.outside))
 
     def commonest(self, count: int, *, level: float = 0.95, target: str = "population") -> Ranking:
         """Return the answers that are certainly among the `count` most common ones, and those that may be.
@@ -770,7 +754,6 @@ class Estimate(TableResult):
 
     @cached_property
     def _misfit(self) -> str:
-        """Evidence that reports did not go through the design; empty if there is none."""
         return fit_warning(self.tally)
 
     @cached_property
@@ -786,11 +769,8 @@ class Estimate(TableResult):
         total = f"the shares do not sum to 100 %, because {self.method} gives no distribution"
         complete = holds_every_answer(self.tally)
         partly = complete and not described(self.method).valid and (np.abs(rows.sum(axis=-1) - 1) > SUM_ROUNDING).any()
-        messages = [*(part.left_out() for part in self.tally.parts), self._misfit]
-        messages += [
-            shortfall(self.certificate) if described(self.method).maximises_likelihood else "",
-            self._caution(),
-        ]
+        short = shortfall(self.certificate) if described(self.method).maximises_likelihood else ""
+        messages = [*(part.left_out() for part in self.tally.parts), self._misfit, short, self._caution()]
         return [*filter(None, [*messages, nothing if silent.any() else "", total if partly else ""])]
 
     def _caution(self) -> str:
@@ -865,11 +845,9 @@ def _auto(tally: Collected, rng: np.random.Generator | None) -> Estimate:
     if len(estimates) == 1:
         return replace(first, method=AUTO, choices=options)
     shares, fits = first.shares.copy(), first.log_likelihood.copy()
-    proofs = (
-        [getattr(first.certificate, name).copy() for name in CERTIFICATE_FIELDS]
-        if first.certificate is not None
-        else None
-    )
+    proofs = None
+    if first.certificate is not None:
+        proofs = [getattr(first.certificate, name).copy() for name in CERTIFICATE_FIELDS]
     groups, taken_by = np.flatnonzero(tally.answered), np.array([option.method for option in options])
     for name, taken in estimates.items():
         mine = groups[taken_by == name]

@@ -223,7 +223,6 @@ class _Pair:
 
 
 def _pairs(tally: Collected) -> Iterator[_Pair]:
-    """Yield each pair of informative collections, in the groups where both have reports."""
     answers = answers_of_interest(tally.k) if holds_every_answer(tally) else range(tally.k)
     sets = [[0]] if len(answers) == 1 else None
     informative = [

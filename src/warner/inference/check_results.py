@@ -516,7 +516,6 @@ class Check(TableResult):
         return f"{claim} If the reports fit, data at least this extreme occur with probability at most p.{approximate}"
 
     def _numbered(self) -> Iterator[list[str]]:
-        """Yield the sentences on each collection; of a pool, after its number."""
         several = len(self.findings) > 1
         for number, part in enumerate(self.findings, 1):
             head = [f"Collection {number}, {part.tally.design.summary()}:"] if several else []
@@ -582,10 +581,8 @@ class Check(TableResult):
 
     def _too_few(self) -> list[str]:
         """Return a warning if there are too few simulations for a p-value of G2 to be significant."""
-        if not any(test.statistic is not None for test in self.tests):
-            return []
         least = math.ceil(len(self._judged) * self._answered / (1 - self.level))
-        if self.simulations >= least:
+        if self.simulations >= least or not any(test.statistic is not None for test in self.tests):
             return []
         many = f", with {counted(self._answered, 'group', 'groups')}" if self.tally.by else ""
         few = f"{counted(self.simulations, 'simulation is', 'simulations are')} too few for G2 to show a misfit"

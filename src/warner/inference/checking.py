@@ -217,7 +217,6 @@ def check(
 
 
 def _number_of_tests(part: Tally) -> int:
-    """Count the p-values that are judged; for randomized response, two are judged as one."""
     if _silent(part.design.law.bounds()) or not part.answered.any():
         return 0
     return 1 + number_of_report_type_tests(part) + asks_about_some(part) + compares_pairs(part)

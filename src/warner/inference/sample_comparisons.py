@@ -210,12 +210,7 @@ def compare_samples(
 ) -> Comparison: ...
 @overload
 def compare_samples(
-    first: Collected,
-    *,
-    answer: None = None,
-    between: tuple[object, object],
-    level: float = 0.95,
-    correction: str = "holm",
+    first: Collected, *, answer: None = None, between: tuple[object, object], level: float = 0.95, correction: str = ...
 ) -> Comparisons: ...
 def compare_samples(
     first: Collected,
@@ -351,7 +346,6 @@ def _one_answer(
 
 
 def _exactly(samples: list[Sample], tail: float) -> Difference | None:
-    """Compare two binomial counts, where they are not too many."""
     one, two = (sample.binomial for sample in samples)
     if one is None or two is None or one.n + two.n > MOST_REPORTS:
         return None
@@ -388,7 +382,6 @@ def _all_answers(
     confidence: Confidence,
     correction: str,
 ) -> Comparisons:
-    """Compare the shares of all answers in two samples, or in two groups of one tally."""
     laws, k = [part.design.law for tally in tallies for part in tally.parts], tallies[0].k
     # Of two answers whose shares sum to one in single counts, the first is compared.
     indices = answers_of_interest(k) if all(law.exclusive and law.exhaustive for law in laws) else range(k)

@@ -354,4 +354,4 @@ def split_plan(
     if not least:
         raise ValueError(f"people must be more than {people:,}, so that each question is asked of some of them")
     each = {part: plan(part, people=least, **options) for part in set(design.parts)}
-    return SplitPlan(design, int(people), solved_for, least, tuple(each[part] for part in design.parts))
+    return SplitPlan(design, n, solved_for, least, tuple(each[part] for part in design.parts))

@@ -19,7 +19,6 @@ from warner.typesetting import in_digits, labels
 
 if TYPE_CHECKING:
     from warner.documents import Document
-    from warner.regression.families import Specification
     from warner.regression.regressions import Regression
 
 ERRORS_IN_WORDS = {
@@ -117,19 +116,13 @@ def paper_notes(fit: Regression, level: float = 0.95, interval: str = "auto", *,
     found = fit.criteria
     named = {"log-likelihood": fit.log_likelihood, "AIC": found.aic, "BIC": found.bic}
     left, compared = _left_out(fit), [f"{name} = {shortened(level)}" for name, level in fit.model_data.terms.references]
-    lines = (
-        [
-            f"N = {counted(fit.people, 'respondent', 'respondents')}{f' ({left})' * bool(left)}",
-            f"standard errors {_kind_of_errors(fit)}",
-            *[f"levels are compared with {enumerated(compared)}"] * bool(compared),
-        ],
-        [
-            f"Epsilon {_epsilon(fit)}; given the true answer, reports are assumed independent of the covariates",
-            *filter(None, [", ".join(f"{name} {value:,.2f}" for name, value in named.items() if value is not None)]),
-        ],
-    )
-    profiled = _profiled(fit, fit._intervals(level, interval).method)
-    return *(sentence("; ".join(line)) for line in lines), *profiled, *_caveats(fit, level, odds=odds)
+    numbers = ", ".join(f"{name} {value:,.2f}" for name, value in named.items() if value is not None)
+    first = [f"N = {counted(fit.people, 'respondent', 'respondents')}{f' ({left})' * bool(left)}"]
+    first += [f"standard errors {_kind_of_errors(fit)}"]
+    first += [f"levels are compared with {enumerated(compared)}"] * bool(compared)
+    second = [f"Epsilon {_epsilon(fit)}", "given the true answer, reports are assumed independent of the covariates"]
+    lines = [sentence("; ".join(filter(None, line))) for line in (first, [*second, numbers])]
+    return *lines, *_profiled(fit, fit._intervals(level, interval).method), *_caveats(fit, level, odds=odds)
 
 
 def _caveats(fit: Regression, level: float, *, odds: bool) -> list[str]:
@@ -179,10 +172,8 @@ def _between_groups(fit: Regression, level: float) -> list[str]:
     if fit.model_data.groups is None:
         return []
     group = quoted(fit.model_data.groups.column)
-    whom = (
-        f"Coefficients compare respondents of the same {group}; predictions and marginal effects are averages over all."
-    )
-    return [f"{fit.spread(level).text()} {whom}"]
+    whom = f"Coefficients compare respondents of the same {group}"
+    return [f"{fit.spread(level).text()} {whom}; predictions and marginal effects are averages over all."]
 
 
 def _infinite(fit: Regression) -> list[str]:
@@ -193,12 +184,10 @@ def _infinite(fit: Regression) -> list[str]:
     plural = len(names) > 1
     none, go = ("No finite estimates are", "they go") if plural else ("No finite estimate is", "it goes")
     text = f"{none} the most likely for {enumerated(names)}: the likelihood still rises when {go} to infinity."
-    free = ["What is shown as any may take any value, along with the others."] * bool(
-        np.isnan(fit.infinity.signs).any()
-    )
-    last = "Predicted shares are not affected."
+    any_value = bool(np.isnan(fit.infinity.signs).any())
+    free = ["What is shown as any may take any value, along with the others."] * any_value
     reasons = dict.fromkeys(sentence(one.reason) for one in fit.infinite)
-    return [" ".join([text, *free, *reasons, last])]
+    return [" ".join([text, *free, *reasons, "Predicted shares are not affected."])]
 
 
 def _meaning(fit: Regression) -> list[str]:
@@ -210,12 +199,15 @@ def _meaning(fit: Regression) -> list[str]:
             f"A positive coefficient makes later answers, towards {last}, more likely; 'a | b' are the cutpoints."
         )
     elif specification.values is not None:
+        numbers = [in_digits(value, 6) for value in specification.values.tolist()]
+        least, most = (in_digits(float(end), 6) for end in (specification.values.min(), specification.values.max()))
         sentences.append(
             "Coefficients are differences of means, in the unit of the answers. The fit is the best linear "
-            f"approximation; fitted means may leave {in_digits(float(specification.values.min()), 6)} to "
-            f"{in_digits(float(specification.values.max()), 6)}, the range of the answers."
+            f"approximation; fitted means may leave {least} to {most}, the range of the answers."
         )
-        sentences += _numbers_given(specification)
+        if not specification.of_answers_themselves:
+            named = [f"{quoted(answer)} = {x}" for answer, x in zip(specification.domain, numbers, strict=True)]
+            sentences.append(f"Numeric values of the answers: {enumerated(named, 8)}.")
     elif specification.model == "linear":
         sentences.append(
             "Coefficients are differences of shares: 0.1 is 10 percentage points. The fit is the best linear "
@@ -229,15 +221,6 @@ def _meaning(fit: Regression) -> list[str]:
         for answer in fit.specification.empty
     ]
     return [" ".join(sentences)] if sentences else []
-
-
-def _numbers_given(specification: Specification) -> list[str]:
-    domain, values = specification.domain, specification.values
-    assert values is not None
-    if specification.of_answers_themselves:
-        return []
-    named = [f"{quoted(answer)} = {in_digits(value, 6)}" for answer, value in zip(domain, values.tolist(), strict=True)]
-    return [f"Numeric values of the answers: {enumerated(named, 8)}."]
 
 
 def _respondents(fit: Regression) -> str:
@@ -281,9 +264,8 @@ def _optimum(fit: Regression) -> list[str]:
     nowhere = fit.tried - sum(optimum.starts for optimum in fit.optima)
     which = f"the best of {len(fit.optima)} that were found" if others else "the only one that was found"
     starts = counted(fit.tried, "start", "starts")
-    text += (
-        f" {'All' if best.starts == fit.tried > 1 else f'{best.starts} of'} {starts} ended at this maximum, {which}."
-    )
+    how_many = "All" if best.starts == fit.tried > 1 else f"{best.starts} of"
+    text += f" {how_many} {starts} ended at this maximum, {which}."
     if others:
         below = best.log_likelihood - others[0].log_likelihood
         ended = counted(others[0].starts, "start", "starts")
@@ -394,7 +376,6 @@ class RegressionTable(TableResult):
 
     @staticmethod
     def _evidence(fit: Regression) -> dict[str, str]:
-        """Return the rows below the coefficients of a model."""
         numbers = {"log-likelihood": fit.log_likelihood, "AIC": fit.criteria.aic, "BIC": fit.criteria.bic}
         texts = {name: "" if value is None else f"{value:,.1f}" for name, value in numbers.items()}
         return {"respondents": f"{fit.people:,}", **texts}
@@ -403,7 +384,6 @@ class RegressionTable(TableResult):
         return "; ".join(dict.fromkeys(subject(fit, odds=self.odds) for fit in self.models))
 
     def footnotes(self) -> list[str]:
-        """Return two lines, and the caveats of each model."""
 
         def each(texts: Sequence[str]) -> str:
             if len(set(texts)) == 1:

@@ -125,20 +125,18 @@ class Prediction(TableResult):
         }
         kept = np.isin(np.arange(rows * k) % k, answers_of_interest(k))
         unit, heading = ("share", "interval (%)") if answers else ("number", "interval")
+        estimates = Estimates.of_table(table, self.quantity, kept, unit)
         return [
             *starmap(Column, table.items()),
             *(Column(heading=name, texts=partial(_values, column[kept])) for name, column in profiles.items()),
             *(Column(heading=name, texts=partial(labels, column[kept])) for name, column in answers.items()),
-            *Estimates.of_table(table, self.quantity, kept, unit).shown(
-                self.quantity, f"{level_text(self.level)} {heading}"
-            ),
+            *estimates.shown(self.quantity, f"{level_text(self.level)} {heading}"),
         ]
 
     def title(self) -> str:
         return f"Predicted {self.quantity}s"
 
     def footnotes(self) -> list[str]:
-        """Return which respondents means are over, and the notes."""
         over = f", with {enumerated(list(self.averaged))} as they are" if self.profiles else ""
         respondents = f"{self.people:,} respondents"
         if self.averaged or not self.profiles:
@@ -174,21 +172,14 @@ def predict_shares(
     else:
         predicted = means(fit, given, target, level, interval if method != "none" else "none")
     errors, freedom, _ = predicted.accuracy
-    return Prediction(
-        given,
-        averaged,
-        () if fit.specification.of_number else fit.specification.domain,
-        predicted.shares,
-        errors,
-        np.array([row.low for row in predicted.limits]),
-        np.array([row.high for row in predicted.limits]),
-        tuple(row.methods for row in predicted.limits),
-        level,
-        target,
-        fit.people,
-        freedom,
-        tuple(_notes(fit, given, predicted)),
-    )
+    domain, notes = _answers(fit), tuple(_notes(fit, given, predicted))
+    low, high = (np.array([row[end] for row in predicted.limits]) for end in range(2))
+    found = predicted.shares, errors, low, high, tuple(row.methods for row in predicted.limits)
+    return Prediction(given, averaged, domain, *found, level, target, fit.people, freedom, notes)
+
+
+def _answers(fit: Regression) -> Sequence[Label]:
+    return () if fit.specification.of_number else fit.specification.domain
 
 
 def _notes(fit: Regression, profiles: Columns, predicted: PredictedShares) -> list[str]:
@@ -205,9 +196,8 @@ def _notes(fit: Regression, profiles: Columns, predicted: PredictedShares) -> li
         notes.append(f"Some of these intervals are wider than {100 * WIDE_INTERVAL:.0f} points. {GROUP_INTERVALS}")
     notes += small_sample_notes(fit, named, predicted.gradients[inside])
     notes += [] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom)
-    return notes + floor_notes(
-        ["some of these " + ("means" if fit.specification.of_number else "shares")] * predicted.floored
-    )
+    some = f"some of these {'means' if fit.specification.of_number else 'shares'}"
+    return notes + floor_notes([some] * predicted.floored)
 
 
 def _profile_columns(profiles: Any, variables: Sequence[str]) -> Columns:
@@ -250,9 +240,8 @@ def means(fit: Regression, profiles: Columns, target: str, level: float, method:
     """Mean shares over respondents, with some variables set to each row of values in turn."""
     rows = range(number_of_rows(profiles))
     averages = [mean_over_people(fit, {name: column[row] for name, column in profiles.items()}) for row in rows]
-    limits = [
-        mean_limits(fit, mean, target, method, level, partial(_wald, fit)) for mean in steps(averages, "predictions")
-    ]
+    wald = partial(_wald, fit)
+    limits = [mean_limits(fit, mean, target, method, level, wald) for mean in steps(averages, "predictions")]
     freedom = None if fit.clustered is None else np.array([one.freedom for one in limits])
     return PredictedShares(
         np.array([mean.shares for mean in averages]),
@@ -319,7 +308,10 @@ class _ProfileIntervals(NamedTuple):
         odds = None if fit.log_likelihood is None else _odds(fit, x, answer)
         two_answers = len(specification.domain) == 2
         if odds is not None and two_answers and not infinite_sign(fit, odds.quantity, odds.coordinates):
-            wald = _wald_on_link(fit, odds, self.level)
+            b, quantity = fit.finite_coefficients, odds.quantity  # on the scale of the link
+            middle, half = quantity.value(b), float(fit.accuracy(quantity.gradient(b)).half_widths(self.level))
+            first, second = odds.share(middle - half), odds.share(middle + half)
+            wald = min(first, second), max(first, second)
         if self.start is None or specification.domain[answer] in specification.empty:
             return *wald, "wald"
         share = MeanShare(specification, x[np.newaxis], np.ones(1), answer)
@@ -337,14 +329,6 @@ class _Odds(NamedTuple):
     quantity: Quantity
     share: Callable[[float], float]
     coordinates: Coordinates
-
-
-def _wald_on_link(fit: Regression, odds: _Odds, level: float) -> tuple[float, float]:
-    """Wald interval of one of two answers on the scale of the link."""
-    b = fit.finite_coefficients
-    middle, half_width = odds.quantity.value(b), float(fit.accuracy(odds.quantity.gradient(b)).half_widths(level))
-    low, high = sorted((odds.share(middle - half_width), odds.share(middle + half_width)))
-    return low, high
 
 
 def _odds(fit: Regression, x: Array, answer: int) -> _Odds | None:
@@ -448,7 +432,6 @@ class Margins(TableResult):
         return f"Average marginal effects on {'shares' if len(self.domain) else 'the mean'}"
 
     def footnotes(self) -> list[str]:
-        """Return which respondents effects are averages over, the change of a second answer, and the notes."""
         about = f"averages over {self.people:,} respondents; intervals are for {TARGETS_IN_WORDS[self.target]}"
         if len(self.domain) != 2:
             return [about, *self.notes]
@@ -485,21 +468,11 @@ def marginal_effects(
     ]
     errors, low, high, methods, statistic, freedoms, floored = zip(*found, strict=True)
     freedom = None if fit.clustered is None else np.array(freedoms)
-    return Margins(
-        tuple(name for name, _ in effects),
-        () if fit.specification.of_number else fit.specification.domain,
-        np.array([mean.shares for _, mean in effects]),
-        np.array(errors),
-        np.array(low),
-        np.array(high),
-        level,
-        target,
-        freedom,
-        fit.people,
-        np.array(statistic),
-        methods,
-        tuple(_notes_margins(fit, effects, freedom, np.array(floored))),
-    )
+    names, changes = tuple(name for name, _ in effects), np.array([mean.shares for _, mean in effects])
+    numbers = changes, np.array(errors), np.array(low), np.array(high)
+    notes = tuple(_notes_margins(fit, effects, freedom, np.array(floored)))
+    tests = np.array(statistic), methods
+    return Margins(names, _answers(fit), *numbers, level, target, freedom, fit.people, *tests, notes)
 
 
 def _notes_margins(
@@ -531,7 +504,6 @@ def _effects(fit: Regression, name: str) -> Iterator[tuple[str, MeanShares]]:
 
 
 def _derivative(fit: Regression, name: str) -> MeanShares:
-    """Differentiate the mean share in a column of numbers."""
     columns = dict(fit.model_data.covariates)
     values = columns[name].astype(np.float64)
     stride = EFFECT_STRIDE * (float(values.std()) or 1.0)

@@ -206,9 +206,8 @@ class Regression(TableResult):
     @cached_property
     def freedom(self) -> Array | None:
         """Degrees of freedom of Student's t of each coefficient; None without clusters, for the normal distribution."""
-        return (
-            None if self.clustered is None else self.clustered.accuracy(np.eye(len(self.finite_coefficients))).freedom
-        )
+        each = np.eye(len(self.finite_coefficients))
+        return None if self.clustered is None else self.clustered.accuracy(each).freedom
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -348,20 +347,22 @@ class Regression(TableResult):
         return plain_table(super().printed(*given, **options))
 
     def footnotes(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> list[str]:
-        """Return what coefficients mean, how they were found, and what is assumed."""
         return sentences(self, level, self._intervals(level, interval).method, odds=odds)
 
     def _input_library(self) -> str | None:
         return self.model_data.backend
 
     def _skipped_files(self) -> Mapping[str, str]:
-        """Return the files of reports that were skipped, each with the reason."""
         return self.model_data.skipped_files
 
     def facts(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> Document:
         data, specification = self.model_data, self.specification
         designs, groups = zip(data.labels, data.observations.designs, strict=True), data.groups
         values = None if specification.values is None else specification.values.tolist()
+        infinite = [
+            {"answer": answer, "term": term, "sign": np.sign(estimate), "reason": why}
+            for answer, term, estimate, why in self.infinite
+        ]
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -389,10 +390,7 @@ class Regression(TableResult):
             "level": level,
             "intercepts": None if groups is None else {**self.spread(level).facts(), "nodes": self.nodes},
             "empty": self.specification.empty,
-            "infinite": [
-                {"answer": answer, "term": term, "sign": np.sign(estimate), "reason": why}
-                for answer, term, estimate, why in self.infinite
-            ],
+            "infinite": infinite,
             "odds": odds,
         }
 
@@ -665,19 +663,10 @@ def regress(
     array([1.5, 1.5])
     """
     check_options(model, link, penalty, errors, starts, values, reference)
-    data = model_data(
-        formula,
-        data,
-        design,
-        Columns(by=by, where=where, weights=weights, counts=counts),
-        Reading(unknown, missing, sheet, encoding, decimal, skip_bad_files=skip_bad_files),
-        Sample(strata, clusters, sampled, whole),
-        on=on,
-        X=X,
-        names=names,
-        intercepts=intercepts,
-        values=values,
-    )
+    columns = Columns(by=by, where=where, weights=weights, counts=counts)
+    reading = Reading(unknown, missing, sheet, encoding, decimal, skip_bad_files=skip_bad_files)
+    sample, terms = Sample(strata, clusters, sampled, whole), {"on": on, "X": X, "names": names}
+    data = model_data(formula, data, design, columns, reading, sample, **terms, intercepts=intercepts, values=values)
     domain = data.observations.designs[0].domain
     if data.groups is not None:
         refuse_mixed(data, model, data.observations.k, errors, penalty)
@@ -722,24 +711,15 @@ def fitted(
         return fitted_mixed(data, specification, at_random=at_random, more=more)
     specification, likelihood, maximum, starts = maximum_likelihood(data.observations, specification, at_random, more)
     b, infinity = maximum.best.coefficients, maximum.infinity
-    covariances, robust = _covariance_at(likelihood, b, kind, flat=infinity is not None)
-    reported = b
+    flat = infinity is not None
+    covariances, robust = _covariance_at(likelihood, b, kind, flat=flat)
+    reported, floor = b, floor_of_strata(likelihood, b, flat=flat)
     if infinity is not None:
         reported = np.where(infinity.mask, infinity.signs, b)
         covariances = np.where(infinity.mask[:, np.newaxis] | infinity.mask, np.nan, covariances)
-    return Regression(
-        data,
-        specification,
-        reported,
-        b,
-        covariances,
-        kind,
-        **_evidence(maximum),
-        infinity=infinity,
-        clustered=robust,
-        floor=floor_of_strata(likelihood, b, flat=infinity is not None),
-        starts=starts if at_random is None else (),
-    )
+    found = _evidence(maximum) | {"starts": starts if at_random is None else ()}
+    estimates = data, specification, reported, b, covariances, kind
+    return Regression(*estimates, infinity=infinity, clustered=robust, floor=floor, **found)
 
 
 def fitted_mixed(
@@ -750,19 +730,9 @@ def fitted_mixed(
     plain_model = maximum_likelihood(data.observations, without_random_intercepts(specification), at_random)
     specification, likelihood, maximum, starts, without, change = mixed_maximum(data.groups, plain_model, more)
     b = maximum.best.coefficients
-    return Regression(
-        data,
-        specification,
-        b[:-1],
-        b,
-        mixed_covariance(likelihood, b)[:-1, :-1],
-        "observed",
-        **_evidence(maximum),
-        starts=starts,
-        without_effects=without,
-        nodes=likelihood.nodes,
-        doubling=change,
-    )
+    estimates = data, specification, b[:-1], b, mixed_covariance(likelihood, b)[:-1, :-1], "observed"
+    found = _evidence(maximum) | {"starts": starts, "nodes": likelihood.nodes}
+    return Regression(*estimates, without_effects=without, doubling=change, **found)
 
 
 def _evidence(maximum: Maximum) -> dict[str, Any]:
@@ -777,12 +747,8 @@ def _fitted_with_penalty(data: ModelData, specification: Specification, kind: st
     best = penalised_maximum(likelihood, null)
     b = best.coefficients
     covariances, robust = _covariance_at(likelihood, b, kind)
-    return Regression(
-        *(data, specification, b, b, covariances, kind, penalty, best.value, best.gap),
-        tried=1,
-        clustered=robust,
-        floor=floor_of_strata(likelihood, b),
-    )
+    estimates = data, specification, b, b, covariances, kind, penalty, best.value, best.gap
+    return Regression(*estimates, tried=1, clustered=robust, floor=floor_of_strata(likelihood, b))
 
 
 def _covariance_at(

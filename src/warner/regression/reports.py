@@ -61,22 +61,18 @@ class ReportLikelihoods(NamedTuple):
 
     def scored(self, some: Any) -> Array | None:
         """Scores of the reports of some rows; None without numeric values."""
-        if self.scores is None:
-            return None
-        design, report = self.design[some], self.report[some]
-        rows = np.empty(len(design))
-        for number, scores in enumerate(self.scores):
-            selected = design == number
-            rows[selected] = scores[report[selected]]
-        return rows
+        return None if self.scores is None else self._of_rows(self.scores, some)
 
     def likelihood(self, some: Any) -> Array:
         """Likelihoods of the reports of some rows, (rows, k)."""
+        return self._of_rows(self.likelihoods, some)
+
+    def _of_rows(self, of_reports: tuple[Array, ...], some: Any) -> Array:
         design, report = self.design[some], self.report[some]
-        rows = np.empty((len(design), self.likelihoods[0].shape[1]))
-        for number, likelihoods in enumerate(self.likelihoods):
+        rows = np.empty((len(design), *of_reports[0].shape[1:]))
+        for number, values in enumerate(of_reports):
             selected = design == number
-            rows[selected] = likelihoods[report[selected]]
+            rows[selected] = values[report[selected]]
         return rows
 
     def columns(self, some: Any) -> Integers:
@@ -157,14 +153,15 @@ def report_likelihoods(
     """
     written, people = loaded.reports(name), loaded.numbers if people is None else people
     size = len(people)
-    which = None if by is None else loaded.column(by, as_written=True)
-    index, named = _design_of_each(which, labels, people)
+    index, named = _design_of_each(None if by is None else loaded.column(by, as_written=True), labels, people)
     report = np.zeros(size, dtype=np.int64)
     status = np.where(named, np.int64(INSIDE), np.int64(MISSING))
     parts = []
     for number, design in enumerate(designs):
         selected = np.flatnonzero(named & (index == number))
-        part = written if selected.size == size else _some_of(written, selected)
+        part = written
+        if selected.size < size:
+            part = written[selected] if isinstance(written, np.ndarray) else [written[i] for i in selected.tolist()]
         codes, state = design.report_form.read(part, text=loaded.text)
         state = np.broadcast_to(state, selected.shape)
         status[selected] = state
@@ -177,12 +174,6 @@ def report_likelihoods(
     found = ReportLikelihoods.of_parts(designs, labels, index, report, status, parts)
     refuse_impossible(found, people)
     return found
-
-
-def _some_of(values: Any, some: Integers) -> Any:
-    if isinstance(values, np.ndarray):
-        return values[some]
-    return [values[index] for index in some.tolist()]
 
 
 def _design_of_each(which: Column | None, labels: Sequence[str], people: Integers) -> tuple[Integers, Any]:
@@ -231,8 +222,7 @@ def named_designs(design: Any, by: str | None) -> tuple[tuple[Design, ...], tupl
 
 
 def _refuse_incomplete(design: Design) -> None:
-    """Raise an error for a list of answers that may be incomplete: its likelihood is not that of the reports."""
-    if not design.law.exhaustive:
+    if not design.law.exhaustive:  # the likelihood of an incomplete list is not that of the reports
         raise TypeError(f"design must hold every answer that people can have, but a {design.mechanism} need not")
 
 
@@ -249,12 +239,10 @@ def refuse_different_answers(designs: Sequence[Design], labels: Sequence[str]) -
 def refuse_impossible(found: ReportLikelihoods, people: Integers) -> None:
     for number, likelihood in enumerate(found.likelihoods):
         impossible = (likelihood == 0).all(axis=1)
-        if impossible.any():
-            selected = (found.design == number) & (found.status == INSIDE)
-            made = selected & impossible[np.where(selected, found.report, 0)]
-            if made.any():
-                raise ValueError(
-                    "reports must be ones that the design can give, but "
-                    f"{counted(int(people[made].sum()), 'report is', 'reports are')} impossible under it: no answer "
-                    "leads to them"
-                )
+        selected = (found.design == number) & (found.status == INSIDE)
+        if impossible.any() and (made := selected & impossible[np.where(selected, found.report, 0)]).any():
+            raise ValueError(
+                "reports must be ones that the design can give, but "
+                f"{counted(int(people[made].sum()), 'report is', 'reports are')} impossible under it: no answer leads "
+                "to them"
+            )

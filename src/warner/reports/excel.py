@@ -27,7 +27,7 @@ import zlib
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 from xml.parsers import expat
 
 from warner.reports.files import Head, Reader, partition, refuse_duplicates
@@ -54,6 +54,10 @@ ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 REFERENCE = re.compile("([A-Z]{1,3})([1-9][0-9]*)")
 DAMAGED_ZIP = (expat.ExpatError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, LookupError, ValueError)
 WHOLE_DIGITS = 2**53  # below, a whole number is written in digits
+
+
+Start: TypeAlias = "Callable[[str, dict[str, str]], None]"  # takes the name of an element, and its attributes
+OnText: TypeAlias = "Callable[[str], None]"  # takes the name of an element that ends, or some text
 
 
 class Sheet(NamedTuple):
@@ -156,25 +160,11 @@ class Workbook:
 
     # Parts, which are XML
 
-    def _parse(
-        self,
-        part: str,
-        start: Callable[[str, dict[str, str]], None],
-        end: Callable[[str], None] | None = None,
-        text: Callable[[str], None] | None = None,
-        most: int = SHARED_BYTES,
-    ) -> None:
-        for _ in self._parsed(part, start, end, text, most):
+    def _parse(self, part: str, start: Start, end: OnText | None = None, text: OnText | None = None) -> None:
+        for _ in self._parsed(part, start, end, text, SHARED_BYTES):
             pass
 
-    def _parsed(
-        self,
-        part: str,
-        start: Callable[[str, dict[str, str]], None],
-        end: Callable[[str], None] | None,
-        text: Callable[[str], None] | None,
-        most: int,
-    ) -> Iterator[None]:
+    def _parsed(self, part: str, start: Start, end: OnText | None, text: OnText | None, most: int) -> Iterator[None]:
         """Parse a part, a piece at a time; elements are called by their local names."""
         local: dict[str, str] = {}
 
@@ -219,9 +209,6 @@ class Workbook:
                 raise
             raise ValueError(f"{self.file} cannot be read: it is damaged, or no Excel file") from None
 
-    def _has(self, part: str) -> bool:
-        return part in self.zip.namelist()
-
     @cached_property
     def _shared(self) -> list[str]:
         """Shared texts, without phonetic annotations."""
@@ -246,7 +233,7 @@ class Workbook:
             if inside:
                 current.append(some)
 
-        if self._has("xl/sharedStrings.xml"):
+        if "xl/sharedStrings.xml" in self.zip.namelist():
             self._parse("xl/sharedStrings.xml", start, end, text)
         return texts
 
@@ -270,7 +257,7 @@ class Workbook:
             nonlocal inside
             inside = inside and name != "cellXfs"
 
-        if self._has("xl/styles.xml"):
+        if "xl/styles.xml" in self.zip.namelist():
             self._parse("xl/styles.xml", start, end)
         return {number: shown for number, shown in styles.items() if shown}
 
@@ -292,8 +279,7 @@ class Workbook:
     ) -> Iterator[tuple[int, dict[int, str]]]:
         """Yield the rows of a sheet with content: their numbers, and their cells by the numbers of columns.
 
-        Of columns that are not `used` it is only told that there is something. Cells that are `merged` are told at the
-        end.
+        Of columns that are not `used` it only tells that there is something; `merged` cells are added at the end.
         """
         shared, moments, since_1904 = self._shared, self._moments, self._since_1904
         rows: list[tuple[int, dict[int, str]]] = []
@@ -370,9 +356,7 @@ def _value(written: str, kind: str, shared: Sequence[str], moment: str, *, since
     if kind in {"e", "d"}:  # an error such as #N/A, or a date in ISO 8601
         return written
     number = float(written)
-    if moment:
-        return _moment(number, moment, since_1904=since_1904)
-    return _number_text(number)
+    return _moment(number, moment, since_1904=since_1904) if moment else _number_text(number)
 
 
 def _number_text(number: float) -> str:
@@ -405,9 +389,9 @@ def _shows(number: int, codes: dict[int, str]) -> str:
     letters = NOT_LETTERS.sub("", codes[number]).lower()
     if "general" in letters:
         return ""
-    return (
-        "date" if set(letters) & set("yd") else "time" if set(letters) & set("hs") else "date" if "m" in letters else ""
-    )
+    if set(letters) & set("hs") and not set(letters) & set("yd"):
+        return "time"
+    return "date" if set(letters) & set("ydm") else ""
 
 
 def _unescaped(text: str) -> str:

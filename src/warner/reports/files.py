@@ -147,10 +147,6 @@ def are_paths(given: object) -> TypeGuard[PathName | Sequence[PathName]]:
     return isinstance(given, str | os.PathLike)
 
 
-def as_paths(given: PathName | Sequence[PathName]) -> tuple[str, ...]:
-    return (os.fspath(given),) if isinstance(given, str | os.PathLike) else tuple(os.fspath(path) for path in given)
-
-
 def files_of(paths: Sequence[str]) -> tuple[str, ...]:
     """List all files of these paths: files, patterns or folders.
 
@@ -158,8 +154,6 @@ def files_of(paths: Sequence[str]) -> tuple[str, ...]:
     a dot or an underscore are left out, as other programs do: ``_SUCCESS``, ``_metadata``, ``.part``. Links to folders
     are not followed there, nor by the ``**`` of a pattern: they may lead in a circle.
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name in ("day=1/a.csv", "day=2/a.csv", "_log/a.csv", "readme.txt"):
@@ -188,9 +182,8 @@ def _files(path: str) -> list[str]:
     elif Path(path).is_dir():
         files = sorted(_below(path))
         if not files:
-            raise FileNotFoundError(
-                f"the folder {path} holds no file that ends in {enumerated(list(ENDINGS), len(ENDINGS))}"
-            )
+            endings = enumerated(list(ENDINGS), len(ENDINGS))
+            raise FileNotFoundError(f"the folder {path} holds no file that ends in {endings}")
     else:
         files = [path] if Path(path).exists() else []
     if not files:
@@ -258,15 +251,11 @@ class _FolderSearch:
 def partition(file: str) -> dict[str, str | None]:
     """Read the columns in the names of the folders of a file.
 
-    Examples
-    --------
     >>> partition("ds/day=1/place=New%20York/part-0.parquet")
     {'day': '1', 'place': 'New York'}
     """
-    pairs = (part.partition("=") for part in Path(file).parent.parts)
-    return {
-        unquote(name): None if value == NULL else unquote(value) for name, equals, value in pairs if equals and name
-    }
+    pairs = (part.split("=", 1) for part in Path(file).parent.parts if part.find("=") > 0)
+    return {unquote(name): None if value == NULL else unquote(value) for name, value in pairs}
 
 
 def partition_columns(files: Sequence[str]) -> dict[str, bool]:
@@ -444,7 +433,8 @@ class Files:
     def at(cls, given: PathName | Sequence[PathName] | Files) -> Files:
         if isinstance(given, Files):
             return given
-        paths = as_paths(given)
+        several = [given] if isinstance(given, str | os.PathLike) else given
+        paths = tuple(os.fspath(path) for path in several)
         return cls(paths, tuple(map(Head.of, files_of(paths))))
 
     @property
@@ -479,9 +469,8 @@ class Files:
         for head in self.heads:
             refuse_foreign(head.file)
             if head.kind == "json" and head.document is not None:
-                raise ValueError(
-                    f"{head.file} must hold reports, but is a {head.document}{SAVED.get(head.document, '')}"
-                )
+                saved = SAVED.get(head.document, "")
+                raise ValueError(f"{head.file} must hold reports, but is a {head.document}{saved}")
         kinds = {head.kind for head in self.heads}
         if len(kinds) > 1:
             raise ValueError(
@@ -606,17 +595,14 @@ def _schema(relation: Any) -> Schema:
 
 
 def _other_columns(schemas: Mapping[str, Schema], *, secret: bool = False) -> dict[str, str]:
-    """Return the files without the columns of most files, or of the first, each with the difference.
-
-    DuckDB matches the columns of several files by position.
-    """
+    """Return the files without the columns of most files, or of the first, each with the difference."""
     (usual, _), *_ = Counter(schemas.values()).most_common(1)
     example = next(file for file, schema in schemas.items() if schema == usual)
     alike = f"columns must be those of {example}, in the same order and of the same types"
+    # DuckDB matches the columns of several files by position.
+    others = {file: schema for file, schema in schemas.items() if schema != usual}
     return {
-        file: f"{file}: {alike if secret else _difference(schema, usual, example)}"
-        for file, schema in schemas.items()
-        if schema != usual
+        file: f"{file}: {alike if secret else _difference(schema, usual, example)}" for file, schema in others.items()
     }
 
 
@@ -696,11 +682,7 @@ def _copied(name: str, folder: Path, encoding: str) -> Path:
         raise ValueError(f"encoding must be left out for {name}, which is not a text file, but got {encoding!r}")
     path = folder / Path(name).name.lower().removesuffix(".gz")
     try:
-        with (
-            gzip_errors(name),
-            open_text(name, encoding) as file,
-            path.open("w", encoding="utf-8", newline="") as copy,
-        ):
+        with gzip_errors(name), open_text(name, encoding) as file, path.open("w", encoding="utf-8", newline="") as copy:
             shutil.copyfileobj(file, copy)
     except UnicodeError as error:
         raise ValueError(f"{name} cannot be read in the encoding {encoding}: {error}") from None
@@ -738,9 +720,8 @@ def read_parquet(_: Sequence[Head], database: Any, __: Reading, *, secret: bool)
         if not partitioned:
             return database.read_parquet(_exactly(files))
         listed = ", ".join(map(sql_text, _exactly(files)))
-        return database.sql(
-            f"SELECT * FROM read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false)"
-        )
+        options = "hive_partitioning = true, hive_types_autocast = false"
+        return database.sql(f"SELECT * FROM read_parquet([{listed}], {options})")
 
     return Reader(relation)
 

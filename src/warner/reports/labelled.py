@@ -105,9 +105,8 @@ def with_value_labels(source: Table, reports: Mapping[str, Sequence[Form]], othe
     if source.labels is None:
         return source
     schema = source.schema
-    expressions = {
-        name: _reported(name, schema[name], source.labels.get(name, {}), forms) for name, forms in reports.items()
-    }
+    known = source.labels
+    expressions = {name: _reported(name, schema[name], known.get(name, {}), forms) for name, forms in reports.items()}
     rest = [name for name in dict.fromkeys(others) if name not in reports]
     complete, whole = _columns_fully_labelled(source, schema, rest)
     expressions |= {name: nw.col(name).cast(nw.Int64) for name in whole}

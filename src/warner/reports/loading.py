@@ -116,8 +116,7 @@ def _of_series(name: str, series: Any, *, text: bool) -> Column:
             selection: Any = nw.Boolean if dtype == nw.Boolean else nw.Int64
             filled = series.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else series
             return Column(filled.cast(selection).to_numpy(), missing)
-        numbers = series.cast(nw.Float64).to_numpy().astype(np.float64)
-        return _of_numbers(numbers)
+        return _of_numbers(series.cast(nw.Float64).to_numpy().astype(np.float64))
     raise TypeError(f"column {name!r} must hold {COLUMN_KINDS}, but holds {dtype}; make it one of these first")
 
 
@@ -151,9 +150,8 @@ def _of_objects(name: str, values: list[Any]) -> Column:
         ((int, float, np.integer, np.floating, Decimal, Fraction), np.float64, np.nan),
     ):
         if all(issubclass(one, types) and (one is not bool or bool in types) for one in kinds):
-            filled: list[Any] = [
-                filler if lost else value for value, lost in zip(values, missing.tolist(), strict=True)
-            ]
+            pairs = zip(values, missing.tolist(), strict=True)
+            filled: list[Any] = [filler if lost else value for value, lost in pairs]
             if dtype is np.int64 and any(not -(2**63) <= value < 2**63 for value in filled):
                 continue
             return Column(objects(filled) if dtype is object else np.array(filled, dtype=dtype), missing)
@@ -197,8 +195,6 @@ def only(source: Table, where: Mapping[str, Any]) -> Table:
 def _has(name: str, value: Any, dtype: Any) -> Frame:
     """Condition that a column has a value, which may come as text from the command line."""
     column = nw.col(name)
-    if is_text(dtype):
-        return column.cast(nw.String) == as_label(value)
     if dtype == nw.Boolean:
         return column == (str(value).lower() == "true")
     if dtype.is_numeric():
@@ -250,7 +246,7 @@ def as_label(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-# Loading
+# Opening
 
 
 EVERYWHERE: Mapping[str, Any] = {}  # all rows are wanted
@@ -258,9 +254,6 @@ ACCEPTED = {  # for an argument of this name
     "reports": "a sequence, an array, a data frame, a table, a mapping of columns or the path of a file",
     "data": "a data frame, a table, a mapping of columns, the path of a file or a tally",
 }
-
-
-# Opening
 
 
 @contextmanager
@@ -430,19 +423,12 @@ def load(
     number = np.asarray(rows["number"])
     refuse_overflow(float(number.sum()))  # before they are integers, which may not fit
     values = {columns.value: rows["value"], **{name: rows[f"by{index}"] for index, name in enumerate(columns.by)}}
-    heavy = _doubles(rows.get("positive"))
-    return Loaded(
-        values,
-        number.astype(np.int64),
-        weight,
-        square,
-        None if heavy is None else heavy.astype(np.int64),
-        table.text,
-        _orders(table, selection.others),
-        table.library,
-        kind=np.asarray(rows["kind"], dtype=np.int64) if "kind" in rows else None,
-        skipped_files=table.skipped_files,
-    )
+    heavy, kinds = _doubles(rows.get("positive")), rows.get("kind")
+    positive_rows = None if heavy is None else heavy.astype(np.int64)
+    kind = None if kinds is None else np.asarray(kinds, dtype=np.int64)
+    amounts = number.astype(np.int64), weight, square, positive_rows
+    origin = table.text, _orders(table, selection.others), table.library
+    return Loaded(values, *amounts, *origin, kind=kind, skipped_files=table.skipped_files)
 
 
 def prepared(source: Table, selection: Selection, *, codes: bool = False) -> Table:
@@ -460,11 +446,8 @@ def prepared(source: Table, selection: Selection, *, codes: bool = False) -> Tab
 
 
 def _must_be_taken(table: Table, selection: Selection, *, counting_gains: bool) -> bool:
-    """Return True if rows are fetched one by one, because engines would change values or nearly all rows differ.
-
-    Engines turn integers among Python objects into floats if some are missing, and not all can group lists.
-    """
-    if any(_holds_objects(table, name) for name in selection.reports):
+    """Return True if rows are fetched one by one, because engines would change values or nearly all rows differ."""
+    if any(_holds_objects(table, name) for name in selection.reports):  # integers become floats if some are missing
         return True
     if counting_gains or table.text:
         return False

@@ -34,9 +34,6 @@ else:
     nw = on_first_use("narwhals")
 
 
-# Amounts
-
-
 AMOUNTS_LISTED = 3  # bad values in an error
 SPELLED = r"^[0-9]*\.?[0-9]*([eE][+]?[0-9]+)?$"  # a number without a sign, underscores or spaces
 
@@ -228,9 +225,8 @@ def select_columns(frame: Frame, schema: Document, columns: Roles, only: Frame =
     if only is not None:
         # A label replaces invalid values, with a flag: a null among integers would make floats of them all.
         text = is_text(schema[columns.value])
-        value = (
-            value.str.replace_all(r"\.0$", "") if text and whole else value
-        )  # as programs without integers write them
+        if text and whole:  # as programs without integers write them
+            value = value.str.replace_all(r"\.0$", "")
         inside = _in_range(value, only, text=text) if isinstance(only, range) else value.is_in(list(only))
         selected["value"] = nw.when(inside).then(value).otherwise(nw.lit(str(only[0]) if text else only[0]))
         flag = nw.when(inside).then(nw.lit(INSIDE)).otherwise(nw.lit(OUTSIDE))
@@ -302,7 +298,7 @@ def fetch_rows(source: Table, names: Sequence[str]) -> dict[str, Any]:
 
 def _fetched(query: Frame) -> CountedRows:
     rows = query.collect() if isinstance(query, nw.LazyFrame) else query
-    return {name: _fetched_as.get(name, _as_series)(rows[name]) for name in rows.columns}
+    return {name: FETCHED[name](rows[name]) if name in FETCHED else rows[name] for name in rows.columns}
 
 
 def _values(series: Frame) -> Any:
@@ -320,11 +316,7 @@ def _sums(series: Frame) -> Any:
     return np.array(series.to_list(), dtype=np.float64)
 
 
-def _as_series(series: Frame) -> Any:
-    return series
-
-
-_fetched_as = {"value": _values, **dict.fromkeys(("number", "weight", "square", "bad", "positive", "kind"), _sums)}
+FETCHED = {"value": _values, **dict.fromkeys(("number", "weight", "square", "bad", "positive", "kind"), _sums)}
 
 
 def _as_array(series: Frame) -> Any:
@@ -366,10 +358,8 @@ def columns_among(
     if column is None:
         rest = [name for name in names if name not in named and name not in partitions]
         if len(rest) != 1:
-            names_left = "" if secret else f": {_listed(rest)}"
-            raise ValueError(
-                f"column must be given unless there is just one to count, but there are {len(rest)}{names_left}"
-            )
+            left = f"{len(rest)}{'' if secret else f': {_listed(rest)}'}"
+            raise ValueError(f"column must be given unless there is just one to count, but there are {left}")
         column = rest[0]
     for name in (column, *named):
         refuse_absent(name, names, secret=secret)
@@ -436,9 +426,8 @@ def refuse_types(source: Table, columns: Roles, form: Form, *, codes: bool) -> N
     if columns.weights is not None and not schema[columns.weights].is_numeric():
         raise TypeError(f"weights must be a column of numbers, but {columns.weights!r} holds {schema[columns.weights]}")
     if columns.counts is not None and not (schema[columns.counts].is_integer() or is_wide(schema[columns.counts])):
-        raise TypeError(
-            f"counts must be a column of whole numbers, but {columns.counts!r} holds {schema[columns.counts]}"
-        )
+        held = schema[columns.counts]
+        raise TypeError(f"counts must be a column of whole numbers, but {columns.counts!r} holds {held}")
 
 
 def refuse_headless(names: list[str], form: Form) -> None:

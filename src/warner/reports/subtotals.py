@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Group
 
 
-# Stored
-
-
 REPORTS_IN_BLOCK = 2**15  # limits the memory for the likelihood of a block
 
 
@@ -49,10 +46,8 @@ class ReportBlock(NamedTuple):
         return ReportBlock(*(None if values is None else values[selected] for values in self))  # type: ignore[arg-type]
 
     def pieces(self) -> Iterator[ReportBlock]:
-        return (
-            self.where(slice(start, start + REPORTS_IN_BLOCK))
-            for start in range(0, len(self.reports), REPORTS_IN_BLOCK)
-        )
+        starts = range(0, len(self.reports), REPORTS_IN_BLOCK)
+        return (self.where(slice(start, start + REPORTS_IN_BLOCK)) for start in starts)
 
 
 Source: TypeAlias = Callable[[], Iterator[ReportBlock]]
@@ -108,9 +103,8 @@ class StoredReports:
         return StoredReports(self.sources, renumbered, self.streamed)
 
     def __add__(self, other: StoredReports) -> StoredReports:
-        return StoredReports(
-            self.sources + other.sources, self.group_numbers + other.group_numbers, self.streamed or other.streamed
-        )
+        numbers = self.group_numbers + other.group_numbers
+        return StoredReports(self.sources + other.sources, numbers, self.streamed or other.streamed)
 
 
 def _joined(blocks: list[ReportBlock]) -> ReportBlock:
@@ -230,9 +224,8 @@ class Subtotal(NamedTuple):
         return {group: number for number, group in enumerate(self.groups)}
 
     def tally(self, design: Design, by: tuple[str, ...], **more: Any) -> Tally:
-        arrays: dict[str, Any] = {
-            name: values if by else values[0] for name, values in _arrays(self).items() if name in SUMMED
-        }
+        summed = {name: values for name, values in _arrays(self).items() if name in SUMMED}
+        arrays: dict[str, Any] = {name: values if by else values[0] for name, values in summed.items()}
         if design.law.sufficient == "histogram":
             del arrays["counts"]  # which follow: a tally would derive them once more, to compare
         return Tally(design, by=by, groups=self.groups if by else (), dropped=self.strange, **arrays, **more)
@@ -256,23 +249,13 @@ def subtotal(design: Design, rows: Rows, *, by_kind: bool = False) -> Subtotal:
     if known.weight is not None:
         people = known.per_group((known.weight > 0).astype(np.int64) if known.positive is None else known.positive)
     squares = known.weight**2 if known.square is None and known.weight is not None else known.square
-    return Subtotal(
-        rows.groups,
-        sums,
-        left_out(MISSING),
-        left_out(OUTSIDE),
-        None if squares is None else known.per_group(squares),
-        rows.status.size,
-        people=people,
-        **(_by_kind(design, known, squares, people) if by_kind and squares is not None and people is not None else {}),
-    )
-
-
-def _by_kind(design: Design, known: Rows, squares: Array, people: Integers) -> dict[str, Any]:
-    """Count respondents without weight, and sum squared weights for each kind of report."""
-    counts = design.law.count(known.reports, squares, group=known.group_index, groups=len(known.groups)).counts
-    by_kind = counts[np.newaxis] if known.group_index is None else counts
-    return {"by_kind": by_kind, "without_weight": known.per_group(known.number) - people}
+    summed = None if squares is None else known.per_group(squares)
+    counted = Subtotal(rows.groups, sums, left_out(MISSING), left_out(OUTSIDE), summed, rows.status.size, people=people)
+    if not by_kind or squares is None or people is None:
+        return counted
+    kinds = design.law.count(known.reports, squares, group=known.group_index, groups=len(known.groups)).counts
+    kinds = kinds[np.newaxis] if known.group_index is None else kinds
+    return counted._replace(by_kind=kinds, without_weight=known.per_group(known.number) - people)
 
 
 def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
