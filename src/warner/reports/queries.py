@@ -329,19 +329,6 @@ def _different(values: Any) -> int:
     return len(np.unique(values)) if isinstance(values, np.ndarray) else len(set(values))
 
 
-def resolve_columns(
-    source: Table,
-    column: str | None,
-    by: str | Iterable[str] | None,
-    weights: str | None,
-    counts: str | None,
-    *,
-    secret: bool = False,
-) -> Roles:
-    """Check that columns exist, a single one being the default; `secret` errors name none, which may be answers."""
-    return columns_among(source.names, column, by, weights, counts, partitions=source.partitions, secret=secret)
-
-
 def columns_among(
     names: list[str],
     column: str | None,
@@ -352,7 +339,10 @@ def columns_among(
     partitions: Iterable[str] = (),
     secret: bool = False,
 ) -> Roles:
-    """Choose from these names; see `resolve_columns`. Columns of folders are counted only if they are named."""
+    """Check that columns exist, the only one being the default; those of folders are counted only if they are named.
+
+    Errors that are `secret` show no names, which may be answers.
+    """
     groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     named = [name for name in (*groups, weights, counts) if name is not None]
     if column is None:

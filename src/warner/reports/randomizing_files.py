@@ -41,7 +41,7 @@ from warner.reports.files import (
 )
 from warner.reports.labelled import with_value_labels
 from warner.reports.options import Reading
-from warner.reports.queries import refuse_headless, resolve_columns
+from warner.reports.queries import columns_among, refuse_headless
 from warner.reports.randomizing import randomize
 from warner.reports.tallies import refuse_design
 
@@ -280,10 +280,9 @@ def _pieces(
         return _csv_pieces(open_text(name, coded), name, columns, keep), {}, True
     file = open_files(source, reading, secret=True)
     answers = _answer_columns(file.names, columns, keep, text=file.text)
-    selected = [
-        *(resolve_columns(file, name, list(keep) or None, None, None, secret=True).value for name in answers),
-        *keep,
-    ]
+    by, partitions = list(keep) or None, file.partitions
+    found = (columns_among(file.names, name, by, None, None, partitions=partitions, secret=True) for name in answers)
+    selected = [*(roles.value for roles in found), *keep]
     forms = {name: (_answer_form(design),) for name, design in zip(answers, columns.values(), strict=True)}
     file = with_value_labels(file, forms, keep)
     relation = file.frame.select(*selected).to_native()
