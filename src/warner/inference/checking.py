@@ -79,14 +79,15 @@ if TYPE_CHECKING:
 # Asked answers
 
 
-def asks_about_some(part: Tally) -> bool:
+def chance_of_answer(part: Tally) -> float:
+    """Probability that a respondent is asked about a given answer."""
     symmetry = part.design.law.symmetry
-    return symmetry is not None and symmetry.asked < 1
+    return 1.0 if symmetry is None else float(symmetry.asked)
 
 
 def asked_test(part: Tally) -> Test | None:
     """Test how often each answer was asked about; None if every respondent is asked about all."""
-    if not asks_about_some(part):
+    if chance_of_answer(part) == 1:
         return None
     asked, tails = _asked_and_tails(part)
     p_values, law = in_all_groups(smallest_p_value(tails), part.answered), "approximate" if part.weighted else "exact"
@@ -97,23 +98,18 @@ def asked_test(part: Tally) -> Test | None:
         times = float(asked[row, index])
         return (
             f"How often each answer was asked about: {quoted(part.domain[index])} "
-            f"{amount(int(times) if times.is_integer() else times)} times, "
-            f"where {n * _chance(part):,.1f} are expected whatever people answer: {p_value(p_values[group])} ({law})."
+            f"{amount(int(times) if times.is_integer() else times)} times, where {n * chance_of_answer(part):,.1f} are "
+            f"expected whatever people answer: {p_value(p_values[group])} ({law})."
         )
 
     return Test("answers asked about", p_values, sentence)
 
 
 def asked_evidence(part: Tally) -> list[tuple[float, str]]:
-    if not asks_about_some(part):
+    if chance_of_answer(part) == 1:
         return []
     smallest = float(smallest_p_value(_asked_and_tails(part)[1]).min())
     return [(smallest, "some answers were asked about more or less often than by chance")]
-
-
-def _chance(part: Tally) -> float:
-    assert part.design.law.symmetry is not None
-    return float(part.design.law.symmetry.asked)
 
 
 def _asked_and_tails(part: Tally) -> tuple[Counts, Array]:
@@ -121,7 +117,7 @@ def _asked_and_tails(part: Tally) -> tuple[Counts, Array]:
     counts, n = (values[part.answered] for values in part.scaled())
     trials = part.design.law.readout(counts, n).trials
     asked = np.where(trials <= NOBODY, 0, trials)
-    chance = _chance(part)
+    chance = chance_of_answer(part)
     return asked, np.minimum(at_most(asked, n, chance), at_least(asked, n, chance))
 
 
@@ -219,7 +215,7 @@ def check(
 def _number_of_tests(part: Tally) -> int:
     if _silent(part.design.law.bounds()) or not part.answered.any():
         return 0
-    return 1 + number_of_report_type_tests(part) + asks_about_some(part) + compares_pairs(part)
+    return 1 + number_of_report_type_tests(part) + (chance_of_answer(part) < 1) + compares_pairs(part)
 
 
 def _is_response(design: Design) -> bool:

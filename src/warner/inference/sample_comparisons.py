@@ -112,20 +112,9 @@ class Comparisons(TableResult):
     def columns(self, rows: int | None = None) -> list[Column]:
         """Return a row for each answer; readers see only so many `rows`, the smallest p-values first."""
         shown = self._rows_shown(rows)
-        numbers = {
-            "first": self.shares[0],
-            "second": self.shares[1],
-            "difference": self.difference,
-            "unbiased": self.unbiased,
-            "low": self.low,
-            "high": self.high,
-            "p_value": self.p_value,
-            "adjusted": self.adjusted,
-            "changed": self.changed,
-        }
-        difference, unbiased, low, high, p, tested = (
-            numbers[name][shown] for name in ("difference", "unbiased", "low", "high", "p_value", "adjusted")
-        )
+        names_of_numbers = ("difference", "unbiased", "low", "high", "p_value", "adjusted", "changed")
+        numbers = {name: getattr(self, name) for name in names_of_numbers}
+        difference, unbiased, low, high, p, tested, _ = (column[shown] for column in numbers.values())
         decimals = share_decimals(low, high)
         rounded = np.round(100 * np.stack([difference, unbiased]), decimals)
         further = {} if np.array_equal(*rounded) else {"unbiased": unbiased}
@@ -135,6 +124,8 @@ class Comparisons(TableResult):
         shares = zip((self.first, self.second), self.shares[:, shown], strict=True)
         return [
             Column("value", values),
+            Column("first", self.shares[0]),
+            Column("second", self.shares[1]),
             *starmap(Column, numbers.items()),
             names._replace(name="", values=None),
             *(Column(heading=f"{name} (%)", texts=partial(percent_cells, part, decimals)) for name, part in shares),

@@ -101,7 +101,7 @@ def _likelihoods(tally: Tally | Pool, cells: Sequence[Cells]) -> ReportLikelihoo
     design = np.repeat(np.arange(len(cells)), [len(cell.group) for cell in cells])
     parts = [cell.reports for cell in cells]
     report = np.concatenate([part.report for part in parts])
-    return ReportLikelihoods.of_parts(designs, labels, design, report, np.zeros_like(design), parts)
+    return ReportLikelihoods.of_parts((designs, labels), design, report, np.zeros_like(design), parts)
 
 
 class Cells(NamedTuple):

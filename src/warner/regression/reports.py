@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Integers
     from warner.reports.loading import Column, Loaded
+
+
+Named: TypeAlias = tuple[tuple[Design, ...], tuple[str, ...]]  # designs, and their names
 
 
 class ReportLikelihoods(NamedTuple):
@@ -47,17 +50,11 @@ class ReportLikelihoods(NamedTuple):
 
     @classmethod
     def of_parts(
-        cls,
-        designs: tuple[Design, ...],
-        labels: tuple[str, ...],
-        design: Integers,
-        report: Integers,
-        status: Integers,
-        parts: Sequence[Numbered],
+        cls, named: Named, design: Integers, report: Integers, status: Integers, parts: Sequence[Numbered]
     ) -> ReportLikelihoods:
         scores = tuple(part.scores for part in parts if part.scores is not None)
         likelihoods, tables = tuple(part.likelihood for part in parts), tuple(part.table for part in parts)
-        return cls(designs, labels, design, report, status, likelihoods, tables, scores or None)
+        return cls(*named, design, report, status, likelihoods, tables, scores or None)
 
     def scored(self, some: Any) -> Array | None:
         """Scores of the reports of some rows; None without numeric values."""
@@ -171,7 +168,7 @@ def report_likelihoods(
         inside = state == INSIDE
         parts.append(numbered_reports(design, codes[inside], values))
         report[selected[inside]] = parts[-1].report
-    found = ReportLikelihoods.of_parts(designs, labels, index, report, status, parts)
+    found = ReportLikelihoods.of_parts((designs, labels), index, report, status, parts)
     refuse_impossible(found, people)
     return found
 
@@ -191,7 +188,7 @@ def _design_of_each(which: Column | None, labels: Sequence[str], people: Integer
     return np.where(index < 0, 0, index), ~which.missing
 
 
-def named_designs(design: Any, by: str | None) -> tuple[tuple[Design, ...], tuple[str, ...]]:
+def named_designs(design: Any, by: str | None) -> Named:
     """Check one design, or several by name, which must have the same answers in the same order."""
     if isinstance(design, Design):
         if by is not None:

@@ -310,6 +310,12 @@ EXPLANATIONS = {  # of DuckDB's errors on text files
 }
 SAVED = {f"warner {what}": ": counts, which Tally.load reads" for what in ("tally", "pool")}
 SQLITE, DUCKDB, PIPE = "SQLite", "DuckDB", "pipe"  # kinds of what is no file of reports
+NOT_READ = {
+    SQLITE: "is an SQLite database, which has no column of reports to read here: the counts of a survey are read by "
+    "tally, and by the commands estimate and check; a table, through Ibis",
+    DUCKDB: "is a DuckDB database; open it in Python first, or name a table of it with table=",
+    PIPE: "must be a file, but is a pipe or a device, which can be read only once; use -",
+}
 DATABASES = {SQLITE: (0, b"SQLite format 3\0"), DUCKDB: (8, b"DUCK")}  # how they begin, after so many bytes
 BEGINNING = 2**10  # characters of a JSON file, among which its first bracket is
 
@@ -452,20 +458,8 @@ class Files:
     @property
     def format(self) -> Format:
         """Format that all files have; an error for files without reports."""
-        first = self.heads[0].kind
-        if first == SQLITE:
-            raise ValueError(
-                f"{self.name} is an SQLite database, which has no column of reports to read here: the counts of a "
-                "survey are read by tally, and by the commands estimate and check; a table, through Ibis"
-            )
-        if first == DUCKDB:
-            raise ValueError(
-                f"{self.name} is a DuckDB database; open it in Python first, or name a table of it with table="
-            )
-        if first == PIPE:
-            raise ValueError(
-                f"{self.name} must be a file, but is a pipe or a device, which can be read only once; use -"
-            )
+        if why := NOT_READ.get(self.heads[0].kind):
+            raise ValueError(f"{self.name} {why}")
         for head in self.heads:
             refuse_foreign(head.file)
             if head.kind == "json" and head.document is not None:
