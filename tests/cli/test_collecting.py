@@ -137,7 +137,10 @@ def test_the_example_is_a_survey(tmp_path: Path) -> None:
         (("--title", "A", "--question", "B?", "--sensitive", "maybe"), "must be one of the answers (yes, no)"),
         (("--title", "A", "--question", "B?", "--epsilon", "-1"), "epsilon must be positive"),
         (("--title", "A", "--question", "B?", "--group", "Class"), "--group must be TEXT=A,B,..."),
-        (("--title", "A", "--question", "B?", "--group", "Class=7a"), "at least two distinct texts"),
+        (("--title", "A", "--question", "B?", "--group", "Class=7a"), "--group must have at least two distinct texts"),
+        (("--title", "A", "--question", "B?", "--answers", "yes"), "--answers must be two or more different texts"),
+        (("--title", "A", "--question", "B?", "--answers", "yes,yes"), "separated by commas, but got 'yes,yes'"),
+        (("--title", "A", "--question", "B?", "--language", "english"), "--language must be a tag such as en"),
         (
             ("--title", "A", *(2 * ("--question", "B?")), *(3 * ("--epsilon", "1"))),
             "for each of 2 questions, but got 3",
@@ -174,3 +177,17 @@ def test_a_terminal_is_asked(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) ->
     assert survey.groups[0].values == ("9", "10")
     document = json.loads((prompt.folder / "exams.json").read_text(encoding="utf-8"))
     assert document["questions"][0]["text"] == "Have you ever cheated?"
+
+
+def test_a_wrong_answer_in_the_terminal_is_asked_again(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = ["Exams", "english", "en", "Have you ever cheated?", "yes", "yes,no", "Yes", "no", "strong", "0", "1", ""]
+    answers = iter([*typed, "Which grade?", "9", "9,10", ""])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: next(answers))
+    printed, asked = prompt.notes("survey", "new", "exams.json")
+    assert "exams.json: 1 question." in printed
+    errors = [line.split(" must")[0] for line in asked.splitlines() if line.startswith("Error: ")]
+    assert errors == [f"Error: {name}" for name in ("language", "answers", "sensitive", "epsilon", "epsilon", "group")]
+    survey = load_survey(prompt.folder / "exams.json")
+    assert (survey.questions[0].sensitive_answer, survey.groups[0].values) == ("no", ("9", "10"))
+    assert math.isclose(survey.questions[0].design.epsilon, 1)

@@ -279,12 +279,14 @@ def test_codes_that_are_ambiguous_or_no_numbers_stay_apart() -> None:
 def test_a_missing_value_of_another_program_points_to_missing(prompt: Prompt) -> None:
     (prompt.folder / "r.csv").write_text("a,g\nyes,1\nNA,2\nno,3\n")
     SURVEY.save(prompt.folder / "dice.json")
-    remedy = "If 'NA' is a missing value, give missing=\"NA\" (--missing NA)"
+    remedy = "If 'NA' is a missing value, give missing=\"NA\","
     with pytest.raises(ValueError, match=re.escape(remedy)):
         tally(prompt.folder / "r.csv", SURVEY, column="a")
     with pytest.raises(ValueError, match=re.escape(remedy)):
         regress("a ~ g", prompt.folder / "r.csv", SURVEY)
-    assert "--missing NA" in prompt.complains("estimate", "r.csv", "-c", "a", "-d", "dice.json")
+    assert "give --missing NA, or leave them out with --unknown drop" in prompt.complains(
+        "estimate", "r.csv", "-c", "a", "-d", "dice.json"
+    )
     prompt.prints("estimate", "r.csv", "-c", "a", "-d", "dice.json", "--missing", "NA")
 
 

@@ -108,6 +108,7 @@ def test_tallies_of_two_designs_make_a_pool(halves: Prompt) -> None:
         (("estimate", "t.json", "-c", "answer"), "--column must be left out for t.json, a tally"),
         (("estimate", "t.json", "--by", "region"), "t.json has no groups"),
         (("estimate", "t.json", "--domain", "never,once,often", "--epsilon", "2"), "must be the one that is given"),
+        (("estimate", "t.json", "--epsilon", "2"), "--odds must be left out for t.json, a tally, which has its own"),
         (("tally", "t.json", "-o", "t.json"), "would be lost"),
         (("tally", "r*.csv", "-c", "answer", "-d", "survey.json", "-o", "reports.csv"), "would be lost"),
         (("tally", "damaged.json"), "this tally is damaged"),

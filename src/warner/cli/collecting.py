@@ -9,6 +9,7 @@ import secrets
 import sys
 import unicodedata
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -19,7 +20,7 @@ from warner.documents import loaded, save_text, written_whole
 from warner.text import certainties, counted, not_installed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from types import ModuleType
 
@@ -285,6 +286,7 @@ def new(options: commands.SurveyNew) -> None:
         if not fields[name]:
             raise ValueError(f"--{name} must be given, because there is no terminal to ask for it")
     language = fields["language"] or "en"
+    _check_language(language)
     number = len(fields["question"])
     defaults = {"answers": _yes_no(language), "sensitive": "", "epsilon": DEFAULT_EPSILON}
     columns = {name: _for_each(name, fields[name], number, default) for name, default in defaults.items()}
@@ -309,6 +311,11 @@ def new(options: commands.SurveyNew) -> None:
     tell(f"Next: warner survey notice {file} -o notice.html, and warner survey serve {file} --share")
 
 
+def _check_language(language: str) -> None:
+    if not re.match(r"[A-Za-z]{2,3}(-|$)", language):
+        raise ValueError(f"--language must be a tag such as en, de or pt-BR, but got {language!r}")
+
+
 def _yes_no(language: str) -> str:
     return DEFAULT_ANSWERS.get(language.partition("-")[0], DEFAULT_ANSWERS["en"])
 
@@ -324,6 +331,8 @@ def _question(text: str, answers: str, sensitive: str, epsilon: str, ids: Sequen
     from warner.designs import RandomizedResponse
 
     labels = [label.strip() for label in answers.split(",")]
+    if len(labels) < 2 or not all(labels) or len({*labels}) < len(labels):
+        raise ValueError(f"--answers must be two or more different texts, separated by commas, but got {answers!r}")
     if sensitive and sensitive not in labels:
         raise ValueError(f"--sensitive must be one of the answers ({', '.join(labels)}), but got {sensitive!r}")
     if len(labels) == 2 and sensitive == labels[1]:
@@ -338,6 +347,8 @@ def _group(text: str, ids: Sequence[str]) -> Document:
     if not wording or not values:
         raise ValueError(f'--group must be TEXT=A,B,..., as "Which class are you in?=7a,7b", but got {text!r}')
     listed = [value.strip() for value in values.split(",")]
+    if len({*listed} - {""}) < max(2, len(listed)):
+        raise ValueError(f"--group must have at least two distinct texts, separated by commas, but got {values!r}")
     return {"id": _identifier(wording, "group", ids), "text": wording.strip(), "values": listed}
 
 
@@ -352,7 +363,8 @@ def _identifier(text: str, default: str, others: Sequence[str] = ()) -> str:
 def _ask_for_fields(fields: Document) -> None:
     """Ask in the terminal for the fields that are not options."""
     fields["title"] = fields["title"] or _ask("Title of the survey")
-    fields["language"] = fields["language"] or _ask("Language of the page (en, de, fr, es, ar)", "en")
+    language = fields["language"] or _ask("Language of the page (en, de, fr, es, ar)", "en", _check_language)
+    fields["language"] = language
     if not fields["question"]:
         _ask_for_questions(fields)
     elif not fields["epsilon"]:
@@ -368,10 +380,13 @@ def _ask_for_questions(fields: Document) -> None:
     while text := _ask(f"Question {len(fields['question']) + 1}{' (Enter to end)' * bool(fields['question'])}", ""):
         fields["question"].append(text)
         if not given["answers"]:
-            fields["answers"].append(_ask("  Answers, separated by commas", default))
+            check = partial(_question, "", sensitive="", epsilon=DEFAULT_EPSILON, ids=())
+            fields["answers"].append(_ask("  Answers, separated by commas", default, check))
         if not given["sensitive"]:
             labels = [label.strip() for label in fields["answers"][-1].split(",")]
-            fields["sensitive"].append(_ask("  The most sensitive answer", labels[0 if len(labels) == 2 else -1]))
+            check = partial(_question, "", fields["answers"][-1], epsilon=DEFAULT_EPSILON, ids=())
+            default_label = labels[0 if len(labels) == 2 else -1]
+            fields["sensitive"].append(_ask("  The most sensitive answer", default_label, check))
         if not given["epsilon"]:
             fields["epsilon"].append(_ask_for_epsilon())
 
@@ -380,17 +395,27 @@ def _ask_for_epsilon() -> str:
     """Ask for epsilon, with a sentence on each of the usual values."""
     for epsilon, word in EPSILON_CHOICES.items():
         click.echo(f"  {epsilon} {word}: {certainties(float(epsilon))}", err=True)
-    return _ask("  Privacy: 1, 2, 3 or another epsilon (less privacy needs fewer respondents)", DEFAULT_EPSILON)
+    check = partial(_question, "", "a,b", "", ids=())
+    return _ask("  Privacy: 1, 2, 3 or another epsilon (less privacy needs fewer respondents)", DEFAULT_EPSILON, check)
 
 
 def _asked_groups() -> Iterator[str]:
     while text := _ask("Question about a group, such as the class, which is not randomized (Enter for none)", ""):
-        yield f"{text}={_ask('  Values, separated by commas')}"
+        yield f"{text}={_ask('  Values, separated by commas', check=lambda values: _group(f'G={values}', ()))}"
 
 
-def _ask(prompt: str, default: str | None = None) -> str:
-    answer: str = click.prompt(prompt, default=default, show_default=bool(default), err=True)
-    return answer.strip()
+def _ask(prompt: str, default: str | None = None, check: Callable[[str], object] = str) -> str:
+    """Ask in the terminal, again until the check of the answer raises no error."""
+
+    def checked(text: str) -> str:
+        try:
+            check(text.strip())
+        except ValueError as error:
+            raise click.UsageError(str(error).removeprefix("--")) from None
+        return text.strip()
+
+    answer: str = click.prompt(prompt, default=default, show_default=bool(default), err=True, value_proc=checked)
+    return answer
 
 
 # Documents for readers

@@ -157,6 +157,11 @@ class Source:
                 yield self._count_listed(saved, options)
                 return
             if saved := saved_in(reports):
+                if options.is_given and not options.design and options.domain is None:
+                    raise ValueError(
+                        f"--epsilon, --truth, --redraw and --odds must be left out for {saved[0]}, a tally, which has "
+                        "its own design"
+                    )
                 design = design_of(options) if options.is_given else None
                 if isinstance(design, dict):
                     raise ValueError(f"--design must be left out for {saved[0]}, a tally, which has its own")

@@ -469,7 +469,7 @@ def refuse_unknown(number: int, found: Unknowns, form: Form, what: str = "report
     listed = ", ".join(shown) + (", ..." if len(found) > VALUES_LISTED else "")
     remedy = form.remedy
     if empty := [value.strip("'") for value in found if value.strip("'") in MISSING_CODES]:
-        remedy = f'If {empty[0]!r} is a missing value, give missing="{empty[0]}" (--missing {empty[0]})'
+        remedy = f'If {empty[0]!r} is a missing value, give missing="{empty[0]}"'
     raise ValueError(
         f"{what} must be {form.rule}, but {number:,} {'is' if number == 1 else 'are'} not: {listed}. {remedy}, "
         'or leave them out with unknown="drop"'
