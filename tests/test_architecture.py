@@ -230,7 +230,7 @@ def test_no_warning_of_this_library_is_silenced() -> None:
 
 # Ceilings: a change that needs a higher one explains why, or removes code first.
 MOST_FILES = 200
-MOST_LINES = 73_900
+MOST_LINES = 72_500
 LONGEST_MODULE = 900  # lines
 MOST_MEMBERS: dict[type[Any], int] = {Design: 33, Law: 18}  # of the contract of a mechanism
 MOST_ON_A_DESIGN = 45  # public names that tab completion offers
