@@ -48,8 +48,8 @@ def test_from_answers_to_shares(folder: Path, health: warner.SplitQuestionnaire,
     succeeds(folder, "randomize", "answers.csv", "-d", "split.json", "--keep", "region", "-o", reports, "--force")
     every = [warner.tally(folder / reports, health, column=name) for name in health.questions]
     assert sum(one.n for one in every) == 120 == every[0].n + every[0].missing
-    estimated = ("estimate", reports, "-d", "split.json", "--column", "drinks", "--json")
-    assert json.loads(succeeds(folder, *estimated)) == estimated(every[1]).to_dict()
+    command = ("estimate", reports, "-d", "split.json", "--column", "drinks", "--json")
+    assert json.loads(succeeds(folder, *command)) == estimated(every[1]).to_dict()
     succeeds(folder, "tally", reports, "-d", "split.json", "-c", "smokes", "--by", "region", "-o", "tally.json")
     assert warner.Tally.load(folder / "tally.json").groups == (("n",), ("s",))
     assert "smokes ~ region" in succeeds(folder, "regress", reports, "smokes ~ region", "-d", "split.json")
