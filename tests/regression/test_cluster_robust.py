@@ -12,8 +12,9 @@ from scipy.special import expit, ndtri
 from scipy.stats import f as fisher
 from scipy.stats import t as student
 
+import warner
 from cases import DIRECT
-from warner import surveys
+from warner import RandomizedResponse, surveys
 from warner.explanation import explanations
 from warner.noncompliance.trait_regressions import lie_detector_regression
 from warner.regression import regressions
@@ -441,3 +442,15 @@ def test_a_contrast_of_nothing_does_not_rest_on_one_cluster() -> None:
     clusters = Clusters(np.arange(12), np.zeros(12, dtype=int))
     robust = of_sums(clusters, rng.normal(size=(12, 3)), information, np.linalg.inv(information.sum(axis=0)))
     assert robust.unknown(np.zeros((2, 3))).tolist() == [False, False]
+
+
+@pytest.mark.parametrize("formula", ["y ~ 1", "y ~ x", "y ~ x + z"])
+def test_equal_answers_have_infinite_estimates_without_standard_errors(formula: str) -> None:
+    people = {"y": ["b"] * 40, "c": [place % 8 for place in range(40)], "w": [1.0, 2.0] * 20}
+    people |= {"x": [0.0, 1, 2, 3, 4] * 8, "z": ["u"] * 20 + ["v"] * 20}
+    for design in (RandomizedResponse(["a", "b"], odds=(1, 0)), RandomizedResponse(["a", "b"], odds=(9, 1))):
+        fit = warner.regress(formula, people, design, weights="w", clusters="c")
+        assert not np.isfinite(fit.coefficients).any()
+        assert not np.isfinite(fit.standard_errors).any()
+        assert json.loads(fit.to_json())["clusters"] == 8
+        assert "No finite estimate" in " ".join(fit.text().split())

@@ -366,7 +366,7 @@ def criteria(fit: Regression) -> Criteria:
     null, size = null_log_likelihood(fit.model_data.observations), len(fit.finite_coefficients)
     if fit.log_likelihood is None or fit.penalty is not None:
         return Criteria(None, None, None, null)
-    mcfadden = 1 - fit.log_likelihood / null
+    mcfadden = 1 - fit.log_likelihood / null if null else None
     if not fit.model_data.observations.sampling.simple:
         return Criteria(None, None, mcfadden, null)
     twice = -2 * fit.log_likelihood

@@ -237,7 +237,9 @@ class ClusterRobust:
     @cached_property
     def largest_part(self) -> float:
         """Largest fraction of the information in any direction that one cluster has."""
-        return 0.0 if self.leverage is None else float(np.linalg.eigvalsh(self.leverage)[:, -1].max())
+        if self.leverage is None or not self.leverage.size:
+            return 0.0
+        return float(np.linalg.eigvalsh(self.leverage)[:, -1].max())
 
     @property
     def dominance(self) -> list[str]:
@@ -265,7 +267,7 @@ class ClusterRobust:
         variance = between + ((along @ self._remaining_covariance) * along).sum(axis=-1)
         unknown = self.unknown(contrasts)
         errors = np.where(unknown, np.nan, np.sqrt(variance))
-        freedom = self._freedom_of_each(along.reshape(-1, along.shape[-1])).reshape(errors.shape)
+        freedom = self._freedom_of_each(along.reshape(errors.size, along.shape[-1])).reshape(errors.shape)
         floor = None if self.floor is None else np.where(unknown, np.nan, self.floor.errors(along, variance))
         return StandardErrors(errors, freedom, floor)
 
@@ -279,7 +281,7 @@ class ClusterRobust:
         """Return the degrees of freedom of each contrast, (contrasts, r), in blocks."""
         length = np.sqrt((along**2).sum(axis=1))
         result = np.where(np.isfinite(length), float(self.clusters.degrees_of_freedom), np.nan)
-        if self.leverage is None:
+        if self.leverage is None or not self.scores.size:  # every estimate is infinite
             return result
         usable = np.flatnonzero(np.isfinite(length) & (length > 0))
         step = max(1, MOST_LEVERAGE_NUMBERS // self.scores.size)
@@ -415,7 +417,7 @@ def of_sums(clusters: Clusters, sums: Array, information: Array | None, inverse:
     effect = inverse @ total @ unit
     if np.isfinite(effect).all():  # without the directions that the inverse leaves out, since an estimate is infinite
         _, lengths, rows = np.linalg.svd(scale[:, np.newaxis] * effect, full_matrices=False)
-        informative = rows[lengths > LEAST_INFORMATION * lengths[0]].T
+        informative = rows[lengths > LEAST_INFORMATION * lengths.max(initial=0)].T
         unit, effect = unit @ informative, effect @ informative
     return ClusterRobust(clusters, effect, centred @ unit, unit, unit.T @ information @ unit)
 
