@@ -376,3 +376,23 @@ def test_standard_errors_do_not_depend_on_the_level(clusters: list[int]) -> None
     found = warner.estimate(warner.tally(data, asked(0.9), column="y", by="g", clusters="c"))
     for level in (0.5, 0.95, 0.999):
         assert_allclose(found.table(level)["se"][0], np.sqrt(0.25 / 20) / 0.8)
+
+
+def test_a_census_of_noisy_reports_that_are_all_equal_is_not_certain() -> None:
+    # Half of the respondents with "yes" are told to say "no": 4 of 4 do with probability 1/16, if all have "yes".
+    forced, rows = warner.surveys.forced_response(truth="1/2", yes=0), {"c": [0, 0, 1, 1], "w": [2.0] * 4}
+    samples: list[dict[str, Any]] = [{}, {"clusters": "c", "whole": True}]
+    for sample in samples:
+        result = warner.estimate(
+            warner.tally(rows | {"y": ["no"] * 4}, forced, column="y", weights="w", sampled=1.0, **sample)
+        )
+        share, total = result.interval("yes"), result.totals()
+        assert (share.low, share.high) == (0, 1)
+        assert (total.low[0, 0], total.high[0, 0]) == (0, 8)
+    # The score of a middle report is the same for the first and the last answer.
+    counted = warner.tally([4] * 40, SquareWave(range(8), epsilon=2), sampled=1.0)
+    result = warner.estimate(counted)
+    ends = result.interval()
+    assert (np.asarray(ends.high) - np.asarray(ends.low) > 0.01).all()
+    mean = result.mean()
+    assert mean.high - mean.low > 0.1

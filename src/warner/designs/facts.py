@@ -218,6 +218,12 @@ class ProbabilityBounds(NamedTuple):
             return None
         return np.asarray(self.least, dtype=np.float64)
 
+    @property
+    def noiseless(self) -> bool:
+        """Return True if the design adds no noise, so that no misfit can be detected."""
+        least, most = (0.0 if self.least is None else self.least), (1.0 if self.most is None else self.most)
+        return bool(np.all(np.equal(least, 0)) and np.all(np.equal(most, 1)))
+
 
 class Ancillary(NamedTuple):
     """Ancillary statistic of a report: its distribution is the same after every answer.

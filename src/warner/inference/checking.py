@@ -213,7 +213,7 @@ def check(
 
 
 def _number_of_tests(part: Tally) -> int:
-    if _silent(part.design.law.bounds()) or not part.answered.any():
+    if part.design.law.bounds().noiseless or not part.answered.any():
         return 0
     return 1 + number_of_report_type_tests(part) + (chance_of_answer(part) < 1) + compares_pairs(part)
 
@@ -228,12 +228,6 @@ def _has_one_count(design: Design) -> bool:
     return design.law.exclusive and len(design.law.columns) == 2
 
 
-def _silent(bounds: ProbabilityBounds) -> bool:
-    """Return True if the design adds no noise, so that no misfit can be detected."""
-    least, most = (0.0 if bounds.least is None else bounds.least), (1.0 if bounds.most is None else bounds.most)
-    return bool(np.all(np.equal(least, 0)) and np.all(np.equal(most, 1)))
-
-
 def _checked_part(
     part: Tally, level: float, chance: float, simulations: int, rng: np.random.Generator | None
 ) -> Findings:
@@ -241,7 +235,7 @@ def _checked_part(
     if not part.answered.any():
         return Findings(part, (), misfits, alone, None)
     counted = _Counted(part, chance, simulations, rng)
-    if _silent(counted.bounds):  # then the whole level is for the bound on epsilon
+    if counted.bounds.noiseless:  # then the whole level is for the bound on epsilon
         return Findings(part, (), misfits, alone, counted.epsilon_at_least((1 - level) / len(counted.n)))
     tests = [test for rule in (_range_test, _likelihood_ratio_test) if (test := rule(counted)) is not None]
     tests += [] if (asked := asked_test(part)) is None else [asked]
@@ -386,7 +380,7 @@ def fit_warning(tally: Collected) -> str:
 
 def _evidence(part: Tally) -> list[tuple[float, str]]:
     bounds, answered = part.design.law.bounds(), part.answered
-    if not answered.any() or _silent(bounds):
+    if not answered.any() or bounds.noiseless:
         return []
     counts, n = part.scaled()
     if not answered.all():

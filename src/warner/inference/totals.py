@@ -29,7 +29,6 @@ from warner.inference.normal import never_empty
 from warner.inference.quantities import Rows
 from warner.inference.ranking import reports_in_papers
 from warner.reports.design_based import LinearScores
-from warner.reports.linearization import ClusterSample, ComplexSample
 from warner.results import Column, Estimates, name_columns
 from warner.typesetting import number_text
 
@@ -227,7 +226,7 @@ def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[tu
         np.maximum(end, min(0.0, least) * size) for end in never_empty(value, half, half, (least * size, most * size))
     )
     certain = np.maximum(error, floor) <= rounding
-    if certain.any() and not _census(tally.sample):
+    if certain.any():
         nothing = np.zeros((len(answered), value.shape[1]))
         *_, lowest, highest = _of_population(tally, nothing, n[:, np.newaxis], values, confidence)[0]
         low, high = np.where(certain, lowest[answered], low), np.where(certain, highest[answered], high)
@@ -257,12 +256,6 @@ def _of_randomization(part: Tally, x: Array | None) -> Array:
         counts[answered] * worth, size * worth, sets, target="realised", histogram=histogram
     ).squared_errors("realised")
     return np.nan_to_num(given * (width * size) ** 2, posinf=0.0)
-
-
-def _census(sample: ComplexSample) -> bool:
-    if not isinstance(sample, ClusterSample) or sample.sampled is None:
-        return False
-    return min(sample.sampled) == 1 and (sample.clusters is None or sample.whole)
 
 
 # Shares beyond

@@ -69,7 +69,9 @@ def design_based(tally: Tally, question: LinearScores, groups: Any, target: str)
     most = np.divide(np.maximum(endless, floor), largest, out=np.ones(frequency.shape), where=determined)
     number = np.divide(asked * simple, largest, out=np.full(frequency.shape, np.inf), where=determined)
     trials = np.minimum(number, reported * np.maximum(most, 1))
-    certain = shown.certain & (largest <= rounding)  # a census without noise
+    law = question.design.law
+    noiseless = law.exclusive and law.bounds().noiseless
+    certain = shown.certain & (largest <= rounding) & noiseless  # a census of direct answers
     noise = np.divide(floor, simple, out=np.zeros(frequency.shape), where=determined)
     drawn = Drawn(
         freedom=np.minimum(shown.freedom * _with_noise(shown.fixed, noise), np.maximum(found.trials - 1, 0)),
