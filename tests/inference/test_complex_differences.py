@@ -396,3 +396,16 @@ def test_a_census_of_noisy_reports_that_are_all_equal_is_not_certain() -> None:
     assert (np.asarray(ends.high) - np.asarray(ends.low) > 0.01).all()
     mean = result.mean()
     assert mean.high - mean.low > 0.1
+
+
+def test_the_unit_of_weights_does_not_decide_how_many_respondents_are_whole() -> None:
+    design = RandomizedResponse([0, 1, 5], epsilon=2)
+    weights = np.array([896892263.2601135, 803680420.4792784, *np.linspace(1e9, 3e9, 20)])
+    rows = {"y": [0, 0] + [0, 1, 5, 1] * 5, "g": [1, 1] + [0] * 20, "s": [0] * 22}
+    ends = []
+    for unit in (1.0, 1e3, 1e-3, 3e-9, 7.0):
+        counted = warner.tally(rows | {"w": weights * unit}, design, column="y", by="g", weights="w", strata="s")
+        ends.append(np.asarray(warner.estimate(counted).interval().low)[1, 0])
+    # The exact limit of 2 of 2 is .025^(1/2), with p = e^2 / (e^2 + 2) and q = 1 / (e^2 + 2).
+    total = np.exp(2) + 2
+    assert_allclose(ends, (np.sqrt(0.025) - 1 / total) / ((np.exp(2) - 1) / total), rtol=1e-9)

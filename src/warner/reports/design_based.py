@@ -64,7 +64,7 @@ def design_based(tally: Tally, question: LinearScores, groups: Any, target: str)
     rounding = VARIANCE_ROUNDING * simple + ROUNDING_OF_ONE / np.where(asked > 0, asked, 1.0) / gain**2
     varies, largest = variance > rounding, np.maximum(variance, floor)
     determined = (largest > rounding) & np.isfinite(simple) & np.where(exact, alone > VARIANCE_ROUNDING, simple > 0)
-    reported = asked * (people / alike)
+    reported = people * (asked / alike)
     # Only a finite population may make respondents worth more than themselves.
     most = np.divide(np.maximum(endless, floor), largest, out=np.ones(frequency.shape), where=determined)
     number = np.divide(asked * simple, largest, out=np.full(frequency.shape, np.inf), where=determined)
