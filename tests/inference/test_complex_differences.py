@@ -409,3 +409,11 @@ def test_the_unit_of_weights_does_not_decide_how_many_respondents_are_whole() ->
     # The exact limit of 2 of 2 is .025^(1/2), with p = e^2 / (e^2 + 2) and q = 1 / (e^2 + 2).
     total = np.exp(2) + 2
     assert_allclose(ends, (np.sqrt(0.025) - 1 / total) / ((np.exp(2) - 1) / total), rtol=1e-9)
+
+
+def test_a_difference_of_means_lies_in_its_interval() -> None:
+    design = RandomizedResponse([0, 1, 5], epsilon=2)
+    rows = {"y": [0, 0] + [0, 1, 5] * 60, "g": ["a"] * 2 + ["b"] * 180, "c": [0, 0, *np.arange(180) % 60]}
+    found = warner.estimate(warner.tally(rows, design, column="y", by="g", clusters="c")).compare_means(("b", "a"))
+    assert found.p_value == 1
+    assert found.low <= found.difference <= found.high

@@ -423,7 +423,7 @@ class MeanComparison(TableResult):
     first, second : str
         The groups.
     difference : float
-        First minus second of the unbiased means, at most as large as a difference of two of the numbers.
+        First minus second of the unbiased means, moved into its interval.
     low, high : float
         Its confidence interval.
     p_value : float
@@ -489,7 +489,8 @@ def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confi
     law, sets = law_of(tally, confidence), sets_of((x - least) / width)
     found, approximate, test = _fuzzy_shares_compared(tally, sets, rows, law)
     numbers = agreeing(Difference(*map(np.asarray, found)), law)
-    middle, low, high = (width * float(np.clip(part, -1, 1)) for part in numbers[:3])
+    low, high = (width * float(np.clip(end, -1, 1)) for end in (numbers.low, numbers.high))
+    middle = float(np.clip(width * numbers.unbiased, low, high))
     note = note_between(tally, sets, rows, law)
     p_value = float(numbers.p_value)
     return MeanComparison(first, second, middle, low, high, p_value, confidence, approximate, test, note)
