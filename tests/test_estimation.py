@@ -221,7 +221,7 @@ def test_what_people_see() -> None:
     lines = repr(found).splitlines()
     assert lines[0].endswith("1,000 reports among 3 answers, epsilon 1, 4 missing left out, 2 unknown left out")
     assert [line.split()[0] for line in lines[2:5]] == ["never", "once", "often"]
-    assert lines[5:] == ["Warning: 2 values were left out that no report can have."]
+    assert lines[5:] == ["Warning: 2 invalid values were left out."]
     assert found.printed().columns["share (%)"][0] == "81.59"
     many = repr(estimate(Tally(RandomizedResponse(500, epsilon=1), 1000 + np.arange(500) // 10)))
     assert "... and 480 more" in many
@@ -403,7 +403,7 @@ def test_names_cannot_play_tricks_with_a_terminal() -> None:
 # The choice of an estimator
 
 
-CLOSEST = "the closest on the whole for a symmetric design with 20 answers or more"
+CLOSEST = "the smallest total error for a symmetric design with 20 answers or more"
 
 
 def dominated(k: int, n: int) -> Tally:

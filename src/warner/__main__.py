@@ -24,7 +24,7 @@ INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h; Python's 1 is the verdict of `
 INTERRUPTED_MESSAGE = "interrupted; no file is half-written"
 COMPLETE = "_WARNER_COMPLETE"  # set by the shell: the kind of completion, or the script to print
 TERMINATED_MESSAGE = "terminated; no file is half-written"
-BUG_MESSAGE = "this is a mistake in warner, and says nothing about your data; please report it with the lines above"
+BUG_MESSAGE = "this is a bug in warner, not a problem with your data; please report it with the lines above"
 ASCII_SUBSTITUTES = {
     "█": "#",
     "ε": "epsilon",

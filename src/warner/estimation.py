@@ -178,7 +178,7 @@ class Estimate(TableResult):
         leading = self._leading(confidence)
         notes = self._notes_on_shares(confidence, rows) if leading is None else leading.notes_on_answers(tally, rows)
         if confidence.anytime:
-            notes.append("the intervals hold however often you look while reports arrive")
+            notes.append("the intervals are valid however often you look while reports arrive")
         if tally.sample is not None:
             notes.append("; ".join([sample_in_words(tally, confidence), *self._sample_notes()]))
         elif tally.weighted:

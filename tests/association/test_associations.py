@@ -266,7 +266,7 @@ def test_answers_that_look_alike_are_said() -> None:
     assert not result.unique
     text = " ".join(result.text().split())
     assert "not known to be unique" in text
-    assert "reports to drinks do not tell all answers apart" in text
+    assert "reports to drinks do not distinguish all answers" in text
     assert {each.answers[0] for each in result.pairs[0].correlations} == {"water"}
 
 
@@ -419,7 +419,7 @@ def test_many_questions_are_told_to_be_looked_at_in_pairs() -> None:
     assert len(result.pairs) == 15
     assert result.joint.certificate is not None
     assert result.joint.certificate.gap <= 1e-6
-    assert "Pairs of questions tell more than the whole table." in result.text()
+    assert "Tables of two questions are more precise than the whole table." in result.text()
     assert "... and 3 more rows" in result.text()
     assert [cost.questions for cost in result.costs] == list(range(1, 7))
 
@@ -451,7 +451,7 @@ def test_the_same_reports_give_the_same_result() -> None:
         ([[1, 2, 3], [4, 5, 6]], QUESTIONS, {}, ValueError, "must have the shape 2 x 2"),
         ([[1.5, 2], [3, 4]], QUESTIONS, {}, TypeError, "must hold whole numbers"),
         ([[-1, 2], [3, 4]], QUESTIONS, {}, ValueError, "must not be negative"),
-        ([[0, 0], [0, 0]], QUESTIONS, {}, ValueError, "at least one person"),
+        ([[0, 0], [0, 0]], QUESTIONS, {}, ValueError, "at least one respondent"),
         (TABLE, QUESTIONS, {"weights": "w"}, TypeError, "must be left out for a table of counts"),
         (TABLE, QUESTIONS, {"level": 95}, ValueError, "level"),
         (TABLE, QUESTIONS, {"simulations": -1}, ValueError, "simulations must be a whole number"),
@@ -508,7 +508,7 @@ def test_bad_columns_of_frames_are_clear_errors(tmp_path: Path) -> None:
             value == "once" and other is not None
             for value, other in zip(table["frequency"], table["cheated"], strict=True)
         )
-        assert "with an unknown report left out" in " ".join(kept.text().split())
+        assert "with an invalid report left out" in " ".join(kept.text().split())
         with pytest.raises(ValueError, match="there is no column 'stolen'"):
             associate(data, {"cheated": DICE, "stolen": DICE})
         with pytest.raises((TypeError, ValueError), match="weight"):

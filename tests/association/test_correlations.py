@@ -196,4 +196,4 @@ def test_the_result_of_one_question_leaves_out_what_takes_several() -> None:
         _ = found.test
     blurred = Channel([["1/2", "1/4", "1/4"], ["1/4", "3/8", "3/8"], ["1/4", "3/8", "3/8"]], 3, 3)
     drawn = {"q": [0, 1, 2] * 20, "y": list(range(60))}
-    assert "do not tell all answers apart." in associate(drawn, {"q": blurred}, numeric="y").text()
+    assert "do not distinguish all answers." in associate(drawn, {"q": blurred}, numeric="y").text()

@@ -159,7 +159,7 @@ def test_what_is_said_of_an_honest_client() -> None:
     assert found.text().startswith("Nothing was found against the client: at least 1.0")
     assert "of the epsilon 1.099 that the design claims is spent" in found.text()
     assert "The reports fit the design: of 10 counts compared with it none stands out" in found.text()
-    assert "What no audit can see" in found.text()
+    assert "Not detectable by an audit" in found.text()
     assert repr(found) == found.text()
 
 

@@ -247,7 +247,7 @@ def test_files_of_other_programs(folder: Path, prompt: Prompt) -> None:
     text = prompt.prints("estimate", "excel.csv", *options, *known)
     assert "from 600.0 weighted reports" in text
     assert "2 missing left out, 1 unknown left out" in text.replace("\n", " ")
-    assert "Warning: 1 value was left out that no report can have: 'Never' (which differs" in text
+    assert "Warning: 1 invalid value was left out: 'Never' (which differs" in text
     assert "give --decimal , for decimal commas" in prompt.complains(
         "estimate", "excel.csv", *options[:6], *options[8:]
     )

@@ -91,7 +91,7 @@ def test_a_mistake_of_ours_does_not_look_like_a_verdict(
     code, printed, said = prompt._run(command)
     assert (code, printed) == (70, "")  # 1 would say that the reports do not fit
     assert error.__name__ in said
-    assert said.splitlines()[-1].startswith("warner: this is a mistake in warner")
+    assert said.splitlines()[-1].startswith("warner: this is a bug in warner")
 
 
 def test_nothing_on_standard_input_is_called_by_its_name(folder: Path) -> None:
@@ -187,7 +187,7 @@ def test_no_message_repeats_a_very_long_value(prompt: Prompt, arguments: tuple[s
 def test_what_is_said_beside_the_result_is_cut_as_well(prompt: Prompt) -> None:
     (prompt.folder / "long.csv").write_text(f"answer\n{LONG}\nnever\nonce\n")
     _, said = prompt.notes("tally", "long.csv", "-d", "survey.json", "--unknown", "drop")
-    assert "1 value was left out" in said
+    assert "1 invalid value was left out" in said
     assert len(said) < 2_000
 
 

@@ -209,9 +209,9 @@ def test_one_persons_answers_are_reported_from_the_same_permanent_responses(fold
     bare(folder)
     said = succeeds(folder, *AGAIN, "-o", "first.csv", "--keep", "day")
     assert said.splitlines() == [
-        "me.json: a new memo; keep it for all later answers of this person",
+        "me.json: a new memo; keep it for all later answers of this respondent",
         SPENT,
-        "first.csv: 4 reports, all of one person",
+        "first.csv: 4 reports, all of one respondent",
     ]
     first = (folder / "first.csv").read_text().split()[1:]
     assert len({report.split(",")[0] for report in (first[0], first[1], first[3])}) == 1

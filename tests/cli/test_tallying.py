@@ -71,7 +71,7 @@ def test_a_tally_says_what_it_left_out(halves: Prompt) -> None:
     asked = ("tally", "odd.csv", "-d", "survey.json", "--unknown", "drop")
     printed, said = halves.notes(*asked)
     assert json.loads(printed)["unknown"] == 2
-    assert "2 values were left out that no report can have: 'Never' (which differs from 'never' only in case)" in said
+    assert "2 invalid values were left out: 'Never' (which differs from 'never' only in case)" in said
     assert halves.prints(*asked, "--quiet") == printed
     assert halves.notes(*asked, "-o", "odd.json")[1] == said
 

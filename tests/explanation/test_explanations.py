@@ -410,14 +410,14 @@ FEW = {name: values[:3] for name, values in DATA.items()}
         ({"formula": "scores ~ q0"}, "there is no column 'scores'; did you mean 'score'"),
         ({"formula": "region ~ q0"}, "must hold numbers, but holds texts"),
         ({"formula": "score ~ q0", "family": "logit"}, "must be 0 or 1"),
-        ({"formula": "w0 ~ q0"}, "must differ between people"),
+        ({"formula": "w0 ~ q0"}, "must differ between respondents"),
         ({"formula": "score ~ q0 + age + I(2 * age)"}, "follow"),
         ({"family": "probit"}, "family must be one of linear, logit, but got 'probit'"),
         ({"method": "em"}, "method must be one of"),
         ({"shares": "x"}, "shares must be one of"),
         ({"weights": "negative"}, "finite numbers of at least 0, but 1 is negative, missing or infinite"),
         ({"weights": "region"}, "weights must be a column of numbers"),
-        ({"clusters": "w0"}, "at least two, but all people are in one"),
+        ({"clusters": "w0"}, "at least two, but all respondents are in one"),
         ({"strata": "alone"}, "every stratum must have at least two people, but one has only one"),
         ({"clusters": "no such"}, "there is no column 'no such'"),
         ({"designs": DICE}, "designs must name the column"),
@@ -429,7 +429,7 @@ FEW = {name: values[:3] for name, values in DATA.items()}
         ({"unknown": "skip"}, 'unknown must be "error" or "drop"'),
         ({"designs": {"q0": COLOURS}}, "reports must be in the domain, but 100 are not: "),
         ({"data": [1, 2]}, "data must be a data frame"),
-        ({"formula": "score ~ age + w + q0", "data": FEW}, "as many coefficients as there are people"),
+        ({"formula": "score ~ age + w + q0", "data": FEW}, "as many coefficients as there are respondents"),
         ({"data": DATA | {"age": [1, 2]}}, "must have one value for each of the"),
     ],
 )  # fmt: skip
@@ -453,7 +453,7 @@ def test_levels_must_be_between_zero_and_one() -> None:
 def test_more_answers_than_can_be_gone_through_are_refused_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     data = {"x": [1, 2, 3, 4], "y": [0.0, 1.0, 0.0, 1.0]}
     with pytest.raises(
-        ValueError, match="'x' must have at most 4,096 answers, but has 4,097, and every person"
+        ValueError, match="'x' must have at most 4,096 answers, but has 4,097, and every respondent"
     ) as told:
         explain("y ~ x", data, {"x": SquareWave(4097, epsilon=1)}, values={"x": "numbers"})
     assert "\n" not in str(told.value)

@@ -31,7 +31,7 @@ def test_the_p_value_is_that_of_the_binomial_law() -> None:
     tail = sum(Fraction(comb(6, times) * 2 ** (6 - times), 3**6) for times in (5, 6))
     assert tail == Fraction(13, 729)
     assert test.p_value[0] == pytest.approx(float(6 * tail), rel=1e-12)
-    assert "'a' 5 times, where 2.0 are expected whatever people answer: p = 0.107 (exact)" in test.say(0)
+    assert "'a' 5 times, where 2.0 are expected whatever the true answers are: p = 0.107 (exact)" in test.say(0)
 
 
 def test_reports_that_fit_are_rarely_refused_and_nearly_as_often_as_they_may() -> None:

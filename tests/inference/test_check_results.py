@@ -193,7 +193,7 @@ def test_what_people_read_when_it_fits() -> None:
     assert "every 1 % of fakes among the reports can have moved any share by up to 2.5 percentage points" in text
     assert "Possible causes" not in text
     last = " ".join(text.split("\n\n")[-1].split())
-    assert last.startswith("No such check can detect more noise than claimed, reports made up uniformly at random")
+    assert last.startswith("No such check can detect more noise than claimed, reports fabricated uniformly at random")
     assert max(map(len, text.splitlines())) <= 120
 
 
@@ -207,7 +207,7 @@ def test_what_people_read_when_it_does_not_fit() -> None:
     assert "explain): 'site 0', 'site 1'," in joined
     assert "'site 9' and 2 more." in joined
     assert "1,234 fakes among the reports" in joined
-    for cause in ("less noise than claimed", "never offered", "constant or otherwise made up", "the wrong one"):
+    for cause in ("less noise than claimed", "never offered", "constant or otherwise fabricated", "the wrong one"):
         assert cause in joined
     assert "more than the 1 that the design claims" in joined
     assert "No such check can detect" in text.split("\n\n")[-1]

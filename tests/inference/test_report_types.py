@@ -268,7 +268,7 @@ def test_what_people_read_of_kinds() -> None:
     assert "This is the only test that sees too much noise as well as too little." in text
     assert "multiplied by the number of tests." in text
     assert "more noise than claimed" not in text
-    assert "reports that were made up by the rules of the design" in text
+    assert "fabricated reports that follow the design" in text
     hashed = " ".join(check(drawn(HASHED)).text().split())
     assert "What no answer changes (hash functions): G2 = " in hashed
     assert "No such check can detect more noise than claimed" in hashed

@@ -164,7 +164,7 @@ def test_the_design_is_told_in_its_own_sentences(tmp_path: Path) -> None:
         assert sentence in text
     assert f"design{result.design.summary()}" in text
     assert "one report spends epsilon = 1.099 (rounded up)" in text
-    assert "A person who reports again on the same question spends it again." in text
+    assert "A respondent who reports again on the same question spends it again." in text
 
 
 @words_only
@@ -308,7 +308,7 @@ def test_the_page_says_what_auto_took(tmp_path: Path) -> None:
     text = page(result, tmp_path).text
     assert "auto: of mle or inv_p or inv_n, the one with the smallest predicted error. It took mle, maximum" in text
     many = estimate(Tally(RandomizedResponse(20, odds=(3, 1)), np.arange(20) + 40), method="auto")
-    why = "the closest on the whole for a symmetric design with 20 answers or more"
+    why = "the smallest total error for a symmetric design with 20 answers or more"
     assert f"auto: shrink, {why}: shrinkage: the shares to be expected" in page(many, tmp_path).text
     taken = page(estimate(many.tally), tmp_path).text
     assert f"shrink (the default here: {why}): shrinkage: the shares to be expected" in taken

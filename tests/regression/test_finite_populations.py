@@ -157,7 +157,7 @@ def test_people_by_the_formula_written_out() -> None:
         ({"sampled": 0, "clusters": "school"}, "above 0 and at most 1, but got 0"),
         ({"sampled": "school", "clusters": "school"}, "above 0 and at most 1, but got 0.0"),
         ({"sampled": "gap", "clusters": "school"}, "above 0 and at most 1, but got a missing value"),
-        ({"sampled": "part", "clusters": "school"}, "sampled must be the same for all people of a stratum"),
+        ({"sampled": "part", "clusters": "school"}, "sampled must be the same for all respondents of a stratum"),
         ({"sampled": "v", "strata": "region"}, "at most 1, but got"),
         ({"whole": True, "clusters": "school"}, "whole must be left out without clusters and sampled"),
     ],
@@ -172,7 +172,7 @@ def test_what_cannot_be_is_refused(options: dict[str, Any], message: str) -> Non
 def test_a_school_with_one_pupil_is_refused_where_its_noise_is_not_known() -> None:
     data = people(YES_NO)
     data["school"][0] = 99
-    with pytest.raises(ValueError, match="with clusters of one person"):
+    with pytest.raises(ValueError, match="with clusters of one respondent"):
         regress("answer ~ x", data, YES_NO, clusters="school", sampled=0.5)
     assert regress("answer ~ x", data, YES_NO, clusters="school", sampled=0.5, model="linear").standard_errors[0] > 0
 

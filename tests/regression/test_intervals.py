@@ -93,7 +93,8 @@ def test_why_an_estimate_is_infinite() -> None:
     (found,) = fit_of("D").infinite
     assert (found.answer, found.term, found.estimate) == ("yes", "g", -np.inf)
     assert found.reason == (
-        "the 200 people with g = 1 reported 'yes' in 12.5 %, less than the 16.7 % of people whose answer is 'no'"
+        "the 200 people with g = 1 reported 'yes' in 12.5 %, less than the 16.7 % of respondents whose true answer is "
+        "'no'"
     )
     # The other way round: the group of the intercept is below the floor, and g makes up for it.
     people = {"answer": ["yes", "no"] * 2, "g": [1, 1, 0, 0], "n": [70, 130, 25, 175]}
@@ -104,7 +105,8 @@ def test_why_an_estimate_is_infinite() -> None:
     people = {"answer": ["yes", "no"] * 2, "g": ["a", "a", "b", "b"], "n": [70, 130, 190, 10]}
     (found,) = regress("answer", people, DICE, on=["g"], counts="n").infinite
     assert found.reason == (
-        "the 200 people with g = b reported 'yes' in 95.0 %, more than the 83.3 % of people whose answer is 'yes'"
+        "the 200 people with g = b reported 'yes' in 95.0 %, more than the 83.3 % of respondents whose true answer is "
+        "'yes'"
     )
     assert fit_of("A").infinite == ()
 

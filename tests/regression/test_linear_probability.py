@@ -54,7 +54,7 @@ def test_a_linear_model_says_where_few_people_speak() -> None:
     small, large = (two_groups(people // 5, people, model="linear") for people in (60, 600))
     for result in (small, small.margins(), small.predict({"x": [1]}), small.terms()):
         assert "About x" in " ".join(result.notes)
-        assert "fewer than 100 people are informative" in " ".join(result.text().split())
+        assert "fewer than 100 respondents are informative" in " ".join(result.text().split())
     assert not any(result.notes for result in (large, large.margins(), large.predict(), large.terms()))
 
 
@@ -118,7 +118,7 @@ def test_equal_numbers_may_differ_as_far_as_an_answer_can() -> None:
 
 
 def test_as_many_columns_as_people_are_refused() -> None:
-    with pytest.raises(ValueError, match="must have fewer columns than there are people, but has 1 for 1"):
+    with pytest.raises(ValueError, match="must have fewer columns than there are respondents, but has 1 for 1"):
         regress("r ~ 1", {"r": ["yes"]}, NINE, model="linear")
     with pytest.raises(ValueError, match="but has 2 for 2; leave some terms out"):
         regress("r ~ x", {"r": ["yes", "no"], "x": [0.0, 1.0]}, NINE, model="linear")

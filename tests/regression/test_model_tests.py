@@ -86,13 +86,13 @@ def test_what_cannot_be_compared() -> None:
             fit.compare(smaller)
     people = people_of("A_binary_forced_response")
     fewer = people | {"people": [*people["people"][:-1], 10]}
-    with pytest.raises(ValueError, match="the same people, but there are 1,100 and 1,056"):
+    with pytest.raises(ValueError, match="the same respondents, but there are 1,100 and 1,056"):
         fit.compare(regress("answer ~ x", fewer, DICE, counts="people"))
     swapped = people | {"people": [*people["people"][:-2], 54, 71]}
-    with pytest.raises(ValueError, match="the same people, but their reports differ"):
+    with pytest.raises(ValueError, match="the same respondents, but their reports differ"):
         fit.compare(regress("answer ~ x", swapped, DICE, counts="people"))
     moved = people | {"people": [*people["people"][:-4], 71, 54, 63, 62]}
-    with pytest.raises(ValueError, match="the same people, but the reports do not agree"):
+    with pytest.raises(ValueError, match="the same respondents, but the reports do not agree"):
         fit.compare(regress("answer ~ x", moved, DICE, counts="people"))
     other = warner.surveys.forced_response(truth="2/3", yes="1/4")
     with pytest.raises(ValueError, match="the same designs"):

@@ -223,9 +223,9 @@ def test_a_formula_has_a_left_and_a_right_side() -> None:
         ("np.log(children)", r"the model's column 'np.log\(children\)' must be finite, but is not in 1 row: look for"),
         ("age.foo()", "no attribute 'foo', in `age.foo\\(\\)`"),
         ("C(region, levels=['north', 'south'])", "must name all levels of its factors"),
-        ("I(age - age.mean())", "must say of each person what follows from that person's row"),
+        ("I(age - age.mean())", "must compute each term from the respondent's own row"),
         ("I(age / np.max(age))", "center\\(\\), scale\\(\\) and poly\\(\\) remember"),
-        ("age.rank()", "must say of each person"),
+        ("age.rank()", "must compute each term"),
     ],
 )
 def test_a_formula_that_cannot_be_right_is_one_clear_error(right: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Values that no report can have are counted, and labels that only look different are named."""
+"""Invalid values are counted, and labels that only look different are named."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_differences_are_as_few_as_possible() -> None:
 
 
 REPORTS = ["yes"] * 40 + ["no"] * 60 + ["NA"] * 3 + ["Yes", None]
-LEFT = "4 values were left out that no report can have"
+LEFT = "4 invalid values were left out"
 SAID = f"{LEFT}: 'NA' 3 times, 'Yes' (which differs from 'yes' only in case) once"
 
 
@@ -103,14 +103,14 @@ def test_only_the_most_frequent_of_many_are_listed() -> None:
     assert len(counted.dropped) == VALUES_KEPT
     assert counted.left_out().endswith("'x0' once, 'x1' once, 'x2' once, 'x3' once, 'x4' once, 1,995 others")
     assert len(sum_of_invalid(counted.dropped, {"'y'": 9})) == VALUES_KEPT
-    assert Tally(YES, [1, 2, 3], unknown=2).left_out() == "2 values were left out that no report can have"
+    assert Tally(YES, [1, 2, 3], unknown=2).left_out() == "2 invalid values were left out"
 
 
 def test_a_wrong_column_is_not_listed_as_labels(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a\nyes\n" + "".join(f"x{i}\n" for i in range(2000)))
     counted = tally(tmp_path / "x.csv", YES, unknown="drop")  # too many to come back one by one
     assert (counted.unknown, counted.dropped) == (2000, {})
-    assert counted.left_out() == "2,000 values were left out that no report can have"
+    assert counted.left_out() == "2,000 invalid values were left out"
 
 
 def test_sets_that_are_none_are_shown_as_they_are() -> None:

@@ -291,7 +291,11 @@ def test_weights_alone_stay_as_they_are_and_say_what_they_do_not_know() -> None:
         ({}, {"sampled": 0}, "sampled must be the part of a stratum's clusters"),
         ({}, {"sampled": 1.5}, "above 0 and at most 1, but got 1.5"),
         ({"part": ["all"] * 120}, {"sampled": "part"}, "above 0 and at most 1, but got 'all'"),
-        ({"part": [0.3, *pupils()["part"][1:]]}, {"sampled": "part"}, "sampled must be the same for all people of a"),
+        (
+            {"part": [0.3, *pupils()["part"][1:]]},
+            {"sampled": "part"},
+            "sampled must be the same for all respondents of a",
+        ),
     ],
 )
 def test_samples_that_do_not_show_how_they_vary_are_refused(change: Any, options: Any, message: str) -> None:

@@ -52,7 +52,7 @@ def test_a_simple_random_sample_has_none_of_the_features() -> None:
             "one stratum each, but 1 lies in several, such as 'b'; give",
         ),
         ([0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 1, 1], ONE, "one stratum each, but 3 lie in several, such as 'a'"),
-        ([0, 0, 0, 0, 0, 0], None, ONE, "clusters must be at least two, but all people are in one"),
+        ([0, 0, 0, 0, 0, 0], None, ONE, "clusters must be at least two, but all respondents are in one"),
         (
             [0, 0, 1, 1, 2, 2],
             [0, 0, 0, 0, 1, 1],
@@ -76,7 +76,7 @@ def test_a_row_may_stand_for_several_people_of_a_stratum() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"clusters": "same"}, "clusters must be at least two, but all people are in one"),
+        ({"clusters": "same"}, "clusters must be at least two, but all respondents are in one"),
         ({"strata": "alone"}, "every stratum must have at least two people, but one has only one; join it to another"),
         ({"clusters": "pair", "strata": "pair"}, "every stratum must have at least two clusters, but one has only one"),
         (

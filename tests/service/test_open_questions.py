@@ -361,7 +361,7 @@ def test_the_dashboard_names_what_discover_finds_once_the_survey_is_closed() -> 
     shown = reading(running)["questions"][0]
     assert (shown["answers"], shown["reports"], shown["found"]["text"]) == ([], 500, [])
     share = warner.plan(WORDS, people=1000).smallest_share
-    assert f"find an answer that {100 * share:.2f} %" in prospects(running.survey, 0)["q1"]
+    assert f"find an answer with a share of {100 * share:.2f} %" in prospects(running.survey, 0)["q1"]
 
 
 def finished_in_groups() -> Collected:

@@ -41,7 +41,7 @@ def test_a_memoized_design_is_not_what_it_promises_where_nothing_is_kept() -> No
     first, second = (question["design"] for question in board["questions"])
     assert not any("permanent" in sentence for sentence in first)
     assert any("any number" in sentence for sentence in second)  # which is the design's promise, and is taken back:
-    assert second[-1] == f"What does not hold here: all that is said above of several reports, because {UNKEPT}."
+    assert second[-1] == f"Not valid here: the statements above about several reports, because {UNKEPT}."
 
 
 def test_a_limit_below_the_number_at_which_the_survey_closes_is_warned_about() -> None:

@@ -149,7 +149,7 @@ def _checked(table: Crosstable) -> Crosstable:
         rows = "row" if table.missing == 1 else "rows"
         left_out = f" ({table.missing:,} {rows} had something missing, {table.unknown:,} something unknown)"
         raise ValueError(
-            f"there must be at least one person with a report to every question, but there is none{left_out}"
+            f"there must be at least one respondent with a report to every question, but there is none{left_out}"
         )
     return table
 
@@ -203,7 +203,7 @@ def _codes(loaded: Loaded, design: Product, number: Integers, *, drop: bool) -> 
     for name, part in zip(design.questions, design.designs, strict=True):
         form, values = part.report_form, loaded.reports(name)
         codes, status = form.read(values, text=loaded.text)
-        if loaded.kind is not None and not reports:  # values that no report can have were lumped together
+        if loaded.kind is not None and not reports:  # invalid values were lumped together
             status = np.where(loaded.kind < 0, loaded.kind, status)
         if not drop:
             outside = int(number[status == OUTSIDE].sum())
@@ -359,14 +359,14 @@ class Association(TableResult):
         if blurred:
             unproven = "reports that look independent do not prove that the answers are"
             warnings.append(
-                f"reports to {enumerated(blurred, 5)} do not tell all answers apart"
+                f"reports to {enumerated(blurred, 5)} do not distinguish all answers"
                 + ("" if self.tested is None else f": {unproven}")
             )
         correlations = [*(each for pair in self.pairs for each in pair.correlations), *self.numeric]
         outside = sum(each.outside for each in correlations)
         if outside:
             number = counted(outside, "correlation is", "correlations are")
-            warnings.append(f"{number} estimated outside -1 to 1, by sampling error: there are too few people for this")
+            warnings.append(f"{number} estimated outside -1 to 1, by sampling error: there are too few respondents")
         return warnings
 
     def text(self) -> str:
@@ -384,7 +384,7 @@ class Association(TableResult):
         number = f"N = {amount(table.n)} {'weighted ' * self.joint.tally.weighted}respondents"
         left_out = [
             f"{counted(number, 'row', 'rows')} with {what} left out"
-            for number, what in ((table.missing, "something missing"), (table.unknown, "an unknown report"))
+            for number, what in ((table.missing, "something missing"), (table.unknown, "an invalid report"))
             if number
         ]
         return ", ".join([number, *left_out])
@@ -442,7 +442,9 @@ class Association(TableResult):
             "relative error (%)": [in_digits(100 * cost.relative) for cost in self.costs],
             "standard error, times that of direct answers": [f"{cost.times:.2f}" for cost in self.costs],
         }
-        many = ("Pairs of questions tell more than the whole table.",) * (len(self.costs) > QUESTIONS_FOR_JOINT_TABLE)
+        many = ("Tables of two questions are more precise than the whole table.",) * (
+            len(self.costs) > QUESTIONS_FOR_JOINT_TABLE
+        )
         return Printed(columns, title, many)
 
     def _privacy(self) -> str:
@@ -454,8 +456,8 @@ class Association(TableResult):
         spent = " + ".join(part.shown_epsilon() for part in self.design.designs[:ROWS_SHOWN])
         spent += " + ..." * (len(self.design.designs) > ROWS_SHOWN)
         return (
-            f"Privacy: a person who answers all questions spends epsilon {self.design.shown_epsilon()} in total "
-            f"({spent}), and all reports of a person can be combined."
+            f"Privacy: a respondent who answers all questions spends epsilon {self.design.shown_epsilon()} in total "
+            f"({spent}), and all reports of a respondent can be combined."
         )
 
     def facts(self) -> Document:
@@ -528,7 +530,7 @@ def associate(
         Questions whose answers have numeric values, by the names of their columns: ``{"drinks": "numbers"}`` for
         answers that are numbers, or the number of each answer. Correlations are then with the true number.
     unknown : {"error", "drop"}
-        Raise an error for values that no report can have, or leave their rows out and count them.
+        Raise an error for invalid values, or leave their rows out and count them.
     missing : str, number, or list of these
         Codes of missing values, such as ``[-99, "NA"]``, in all columns that are read.
     sheet : str, optional

@@ -281,7 +281,7 @@ def _share(share: float) -> str:
 
 
 NOT_AUDITED = (
-    "What no audit can see: the client's behavior after other answers, or outside an audit; what is too rare for "
+    "Not detectable by an audit: the client's behavior after other answers, or outside an audit; what is too rare for "
     "this number of runs; what it remembers from one report to the next; and what is sent along with a report, such as "
     "its time. A bound below the claim is no proof that the claim holds."
 )

@@ -75,7 +75,7 @@ def randomize(options: commands.Randomize) -> None:
     if permanent is not None:
         tell(f"{memo}: {permanent.spent()}", err=aside)
     if not aside:
-        spent = f"epsilon {survey.shown_epsilon()} each" if permanent is None else "all of one person"
+        spent = f"epsilon {survey.shown_epsilon()} each" if permanent is None else "all of one respondent"
         tell(f"{output}: {counted(rows, 'report', 'reports')}, {spent}")
 
 
@@ -86,7 +86,7 @@ def _open_memo(memo: Path, survey: Design, output: str) -> Memo:
     if memo.exists():
         return Memo.load(memo, survey)
     created = Memo.create(memo, survey)
-    click.echo(f"{memo}: a new memo; keep it for all later answers of this person", err=output == "-")
+    click.echo(f"{memo}: a new memo; keep it for all later answers of this respondent", err=output == "-")
     return created
 
 

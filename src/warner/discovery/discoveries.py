@@ -348,7 +348,7 @@ class Discovery(TableResult):
             said.append(f"of the {expected}, {self._detectable(part.smallest_expected)}")
         elif math.isfinite(part.lower_bound):
             said.append(
-                "no protocol with one private report per person finds a value of which nothing is known beforehand "
+                "no protocol with one private report per respondent finds a value of which nothing is known beforehand "
                 f"with that probability if its share is below {percent(part.lower_bound)}"
             )
         if math.isfinite(part.moved):

@@ -339,8 +339,8 @@ class _Tested:
         """Raise an error for more values than respondents can have: copies of one report support 1/g of all values."""
         if len(self.hits) + more > MOST_FOUND:
             raise ValueError(
-                f"more than {MOST_FOUND:,} values rise above the noise, which reports of people do not give: many are "
-                "copies, or made up; look at them with warner check, and leave those out"
+                f"more than {MOST_FOUND:,} values rise above the noise, which genuine reports do not cause: many are "
+                "copies or fabricated; look at them with warner check, and leave those out"
             )
 
     def _add(self, blocks: Blocks, count: int, critical: int, part: float) -> None:

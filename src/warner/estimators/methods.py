@@ -312,7 +312,7 @@ METHODS: dict[str, Method] = {
         sentence="inversion of the randomization: unbiased, but shares can be below zero",
         unbiased=True,
         fake_bound=lambda tally: 1,
-        outside="a negative share, which no interval holds",
+        outside="a negative share, which no interval contains",
         part_sentence="inversion of the randomization: unbiased, but shares can be below zero",
     ),
     "inv_n": Method(
@@ -352,7 +352,7 @@ METHODS: dict[str, Method] = {
         caution=_outside_narrow_limits,
         suits=lambda tally: many_answers(tally) and not tally.by,
         reason=lambda tally: (
-            f"the closest on the whole for a symmetric design with {ANSWERS_FOR_SHRINKAGE} answers or more"
+            f"the smallest total error for a symmetric design with {ANSWERS_FOR_SHRINKAGE} answers or more"
         ),
         outside="shrink pulls every share to usual values of the others",
         weighs_noise=True,
@@ -364,7 +364,7 @@ METHODS: dict[str, Method] = {
         sentence="smoothing: curves through ordered answers, averaged over how smooth they may be",
         one_collection=True,
         suits=_has_order,
-        reason=lambda tally: "the closest on the whole that we know for numbers and other ordered answers",
+        reason=lambda tally: "the smallest total error known for numbers and other ordered answers",
         outside="smooth pulls neighboring shares together",
         ordered=True,
         weighs_noise=True,

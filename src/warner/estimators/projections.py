@@ -117,8 +117,8 @@ def nearest_shares(shares: Array, *, complete: bool) -> Array:
 def refuse_incomplete(name: str, design: Design) -> None:
     if not design.law.exhaustive:
         raise TypeError(
-            f"method must not be {name!r} here: people may hold answers that are not in the list, so that its shares "
-            "need not sum to one; use inv_p, inv_n or inv"
+            f"method must not be {name!r} here: respondents may have answers that are not in the list, so that its "
+            "shares need not sum to one; use inv_p, inv_n or inv"
         )
 
 

@@ -88,7 +88,7 @@ def questions_of(designs: Any, by: str | None, values: Mapping[str, Any] | None 
         if question.k > LARGEST_CHANNEL and any(full_symmetry(design.law) is None for design in question.designs):
             raise ValueError(
                 f"the randomized predictor {quoted(question.name)} must have at most {LARGEST_CHANNEL:,} answers, but "
-                f"has {question.k:,}, and every person is entered once for each of them; ask on a coarser grid"
+                f"has {question.k:,}, and every respondent is entered once for each of them; ask on a coarser grid"
             )
     if by is not None and all(question.by is None for question in questions):
         raise TypeError(
@@ -153,7 +153,7 @@ def individuals(
         entries,
         ENTRY_BYTES,
         f"{entries:,} entries, one for each person and each of {counted(answers, 'answer', 'answers')},",
-        "explain the outcome of a random part of the people, or ask on a coarser grid",
+        "explain the outcome of a random sample of the respondents, or ask on a coarser grid",
     )
     reported = [
         report_likelihoods(loaded, question.name, question.designs, question.labels, question.by, drop=drop)
@@ -165,7 +165,7 @@ def individuals(
     weight = np.ones(len(complete)) if loaded.weight is None else loaded.weight
     used = complete & (weight > 0)
     if not used.any():
-        raise ValueError("data must hold at least one person with nothing missing, but there is none")
+        raise ValueError("data must have at least one complete row, but there is none")
     weighted = columns.weights is not None
     values_by_name = {name: part.values[used] for name, part in known.items()}
     for name, values in values_by_name.items():
@@ -475,7 +475,7 @@ class Explanation(TableResult):
         ]
         method = self._of_score() if self.method == "corrected" else self._of_likelihood()
         clear = (
-            "Epsilon bounds what the report reveals of the answer; the outcome and the other terms are in the clear."
+            "Epsilon bounds what the report reveals of the answer; the outcome and the other terms are not protected."
         )
         return [*sentences, *method, *self.notes, clear]
 
@@ -567,7 +567,7 @@ def explain(
         Randomized predictors that enter as a number, by the names of their columns: ``{"drinks": "numbers"}`` for
         answers that are numbers, or the number of each answer. Effects are then per unit.
     unknown : {"error", "drop"}
-        Raise an error for values that no report can have, or leave these respondents out.
+        Raise an error for invalid values, or leave these respondents out.
     missing : str, number, or list of these
         Codes of missing values, such as ``[-99, "NA"]``, in all columns that are read.
     sheet : str, optional
@@ -688,7 +688,7 @@ def _outcome(name: str, values: Any, family: OutcomeFamily) -> Array:
         invalid = outcome[~np.isin(outcome, (0, 1))][0]
         raise ValueError(f'the outcome {name!r} must be 0 or 1 for family="logit", but holds {invalid:g}')
     if np.ptp(outcome) == 0:
-        raise ValueError(f"the outcome {name!r} must differ between people, but is {outcome[0]:g} for all of them")
+        raise ValueError(f"the outcome {name!r} must differ between respondents, but is {outcome[0]:g} for all of them")
     return np.asarray(outcome)
 
 

@@ -168,7 +168,7 @@ class GroupEstimates(TableResult):
             Of the intervals.
         kind : {"average", "each"}
             Whether intervals hold on average over the groups, or for each of them. Of those that hold on average, 95 %
-            contain their share, but fewer of groups that are unlike the others, which are drawn to them. Those for
+            contain their share, but fewer of groups unlike the others, which are shrunk toward them. Those for
             each group are wider, and exact where the share shows in a binomial count (FAB limits of Yu and Hoff).
 
         Returns
@@ -475,8 +475,8 @@ class GroupEstimates(TableResult):
             )
         if self._sizes_matter():
             warnings.append(
-                "shares go with the size of groups, so that small groups are drawn to large ones that are unlike them; "
-                "put the logarithm of the size among the covariates"
+                "shares depend on the size of groups, so small groups are shrunk toward large ones that differ; add "
+                "the logarithm of the size to the covariates"
             )
         if np.isnan(self.shares[has_position(self.tally, self.along)]).any():
             warnings.append("some shares cannot be estimated: no group has reports that depend on them")
@@ -506,10 +506,11 @@ class GroupEstimates(TableResult):
     def explanation(self, level: float, kind: str) -> str:
         """Return a sentence on the coverage of the intervals."""
         if kind == "each":
-            return f"each of these intervals holds for its group, whatever the others are{self._neglected}"
+            return f"each of these intervals has coverage {level_text(level)} for its own group{self._neglected}"
         return (
-            f"over all groups, about {level_text(level)} of these intervals hold; a group that is unlike the others is "
-            f"drawn to them: for a claim about one group, see its own interval (warner.estimate){self._neglected}"
+            f"over all groups, about {level_text(level)} of these intervals contain the true share; a group unlike the "
+            "others is shrunk toward them: for a claim about one group, see its own interval "
+            f"(warner.estimate){self._neglected}"
         )
 
     @property
@@ -638,8 +639,8 @@ def estimate_groups(
     on unbiased shares, with the noise that the design tells; shares are averaged over the spread between groups. It
     works for every design, for groups under different designs, for pools and for weights.
 
-    Intervals hold *on average over the groups*. A group that is unlike the others is drawn to them, and its interval
-    with it: for a claim about one group use `warner.estimate`, or ``kind="each"``.
+    Intervals have their coverage *on average over the groups*. A group unlike the others is shrunk toward them, and
+    so is its interval: for a claim about one group use `warner.estimate`, or ``kind="each"``.
 
     Where a hundred groups or more form clusters, or some lie far out, and there are two answers, the law of the shares
     is estimated as well (`GroupEstimates.law`), and shares are drawn to the clusters rather than to the mean of all.
@@ -684,8 +685,8 @@ def estimate_groups(
     Own (%) is the weight of the group's own reports in a share; the rest comes from the other groups.
     Spread between groups: 12.2 percentage points (95 % interval 0 to 33.8, if shares are roughly normal).
     Test that all groups are alike: p = 0.107 (exact, conditional likelihood ratio 13.02, one-sided p = 0.053).
-    Over all groups, about 95 % of these intervals hold; a group that is unlike the others is drawn to them: for a claim
-    about one group, see its own interval (warner.estimate).
+    Over all groups, about 95 % of these intervals contain the true share; a group unlike the others is shrunk toward
+    them: for a claim about one group, see its own interval (warner.estimate).
     """
     refuse_uncounted(tally, "estimate_groups(tally)")
     _refuse(tally, on, along, different_people=different_people)
@@ -739,7 +740,7 @@ def advice(tally: Collected) -> str:
         return ""
     together = estimate_groups(tally)
     if together.law == "any":
-        return "groups form clusters, or some lie far out, which it would draw each share to"
+        return "groups form clusters, or some lie far out, and it would shrink each share toward them"
     shares = np.nan_to_num(together.shares)[tally.answered]
     own = float((shares * np.nan_to_num(together.own)[tally.answered]).sum() / shares.sum())
     if own >= ENOUGH:

@@ -47,8 +47,8 @@ def refuse_anytime(tally: Collected, method: str | None) -> None:
         raise ValueError(f"method must be left out for any-time intervals, but got {method!r}")
     if tally.sample is not None:
         raise ValueError(
-            "anytime must be left out with strata, clusters or replicate weights: its intervals are for people who "
-            "come one by one"
+            "anytime must be left out with strata, clusters or replicate weights: its intervals are for respondents "
+            "who arrive one by one"
         )
     if tally.weighted:
         raise ValueError("anytime needs whole reports, but these have weights; leave out anytime, or the weights")

@@ -591,8 +591,8 @@ class Check(TableResult):
 
 CAUSES = (
     "Possible causes: {noise} than claimed was added, so that respondents gave away more than the epsilon of the "
-    "design; some answers were never offered to respondents; part of the reports is constant or otherwise made "
-    "up; or the design file is the wrong one, or has other answers. The estimates rely on the design: find the "
+    "design; some answers were never offered to respondents; part of the reports is constant or otherwise "
+    "fabricated; or the design file is the wrong one, or has other answers. The estimates rely on the design: find the "
     "cause first."
 )
 CAUSES_OF_DISAGREEMENT = (
@@ -602,12 +602,12 @@ CAUSES_OF_DISAGREEMENT = (
     "(warner.noncompliance)."
 )
 NOT_DETECTED = (
-    "No such check can detect more noise than claimed, reports made up uniformly at random, or respondents who did not "
-    "answer honestly. All of these look like honest answers from another population. A good fit is no proof."
+    "No such check can detect more noise than claimed, reports fabricated uniformly at random, or respondents who did "
+    "not answer honestly. All of these look like honest answers from another population. A good fit is no proof."
 )
 NOT_DETECTED_BY_TYPES = (
-    "No such check can detect respondents who did not answer honestly, or reports that were made up by the rules of "
-    "the design. They look like honest answers from another population. A good fit is no proof."
+    "No such check can detect respondents who did not answer honestly, or fabricated reports that follow the "
+    "design. They look like honest answers from another population. A good fit is no proof."
 )
 NOT_DETECTED_IN_POOLS = " In a pool they are detected where they change the shares of the collections differently."
 

@@ -99,7 +99,7 @@ def asked_test(part: Tally) -> Test | None:
         return (
             f"How often each answer was asked about: {quoted(part.domain[index])} "
             f"{amount(int(times) if times.is_integer() else times)} times, where {n * chance_of_answer(part):,.1f} are "
-            f"expected whatever people answer: {p_value(p_values[group])} ({law})."
+            f"expected whatever the true answers are: {p_value(p_values[group])} ({law})."
         )
 
     return Test("answers asked about", p_values, sentence)
@@ -128,7 +128,7 @@ G2_ROUNDING = 1e-9  # below, G2 is rounding, or as good as none; so is a relativ
 Q_HALVINGS = 50  # of the range in which q is searched
 WARNING_P_VALUE = 0.01  # of the cheap tests, below which an estimate says so unasked
 MISFIT = "the reports do not seem to fit the design: {}"
-DISAGREEMENT = "the collections do not seem to come from one population (noncompliance, or different people): {}"
+DISAGREEMENT = "the collections do not seem to come from one population (noncompliance, or different respondents): {}"
 
 
 class CheckOptions(TypedDict, total=False):

@@ -204,7 +204,8 @@ class Confidence:
         check_target(self.target)
         if self.anytime and self.target != "population":
             raise ValueError(
-                'target must be "population" for any-time intervals, which treat people as a growing sample, but got '
+                'target must be "population" for any-time intervals, which treat respondents as a growing sample, but '
+                "got "
                 f"{self.target!r}; leave out anytime once all reports are in"
             )
 

@@ -312,7 +312,7 @@ class Mean(NumericResult):
 def numbers_of(tally: Collected, values: Any = None) -> Array:
     """Return the number of each answer; raise an error if the answers are not exhaustive."""
     if not holds_every_answer(tally):
-        raise TypeError("means and quantiles need a list that holds every answer, but people may hold others here")
+        raise TypeError("means and quantiles need a list that holds every answer, but respondents may have others here")
     return values_of(tally.domain, values)
 
 

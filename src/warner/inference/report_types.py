@@ -125,8 +125,8 @@ def _range_test(part: Tally, types: TypeCounts, tails: Array, misfits: Mask) -> 
         listed = enumerated([f"{names[i]}" for i in np.flatnonzero(misfits[group])], MISFITS_LISTED) or "none"
         return (
             f"Each kind of report ({kinds.name}): {names[index]} came {times}, {expected} are "
-            f"expected whatever people answer: {p_value(p_values[group])}. Rarer or commoner than the design can "
-            f"explain: {listed}."
+            f"expected whatever the true answers are: {p_value(p_values[group])}. Rarer or commoner than the design "
+            f"can explain: {listed}."
         )
 
     return Test("kinds of reports", p_values, sentence)
@@ -346,7 +346,8 @@ def pair_test(part: Tally, chance: float) -> PairTest:
         first, second = map(quoted, pairs[group])
         text = (
             f"Pairs of answers: {first} and {second} are supported together in {max(excess[group], 0):,.0f} more "
-            f"reports than expected whatever people answer: {p_value(p_values[group])} (at most; for every population)."
+            f"reports than expected whatever the true answers are: {p_value(p_values[group])} (at most; for every "
+            "population)."
         )
         if np.isfinite(crafted[group]):
             text += f" About {crafted[group]:,.0f} crafted reports would explain this."

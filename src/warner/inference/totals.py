@@ -202,7 +202,7 @@ def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[tu
         )
     part: Tally = tally.parts[0]
     if not counts_everyone(part.design.law):
-        raise ValueError("population must be given under a design that asks each person about some of the answers")
+        raise ValueError("population must be given under a design that asks each respondent about some of the answers")
     x = None if values is None else values_of(tally.domain, values)
     sets = None if x is None else LinearCombination(x[np.newaxis])
     answered = tally.answered

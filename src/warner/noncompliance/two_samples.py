@@ -398,8 +398,8 @@ def anchored_crosswise(
     if both_same is not None:
         if not 0 <= both_same <= min(same, anchor_same) or same + anchor_same - both_same > n:
             raise ValueError(
-                f"both_same must be at most same and anchor_same, and leave at most n people, but got {both_same!r} "
-                f"with {same!r}, {anchor_same!r} and {n!r}"
+                "both_same must be at most same and anchor_same, and leave at most n respondents, but got "
+                f"{both_same!r} with {same!r}, {anchor_same!r} and {n!r}"
             )
         f = samples.observed
         samples.covariance[0, 1] = samples.covariance[1, 0] = (both_same / n - f[0] * f[1]) / n

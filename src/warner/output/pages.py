@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     Table = dict[str, Counts]
     from warner.groups.group_estimates import GroupEstimates
 
-SPENT_AGAIN = "A person who reports again on the same question spends it again."
+SPENT_AGAIN = "A respondent who reports again on the same question spends it again."
 TABLE_ROWS = 2000  # more would make browsers slow
 
 INTERVAL_METHODS = {

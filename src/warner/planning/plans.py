@@ -168,7 +168,7 @@ class NumberPlan(Tradeoff):
         if not self.worst_case:
             return "as in the population"
         held = [
-            f"{100 * self.shares[place]:.3g} % hold {quoted(self.design.domain[place])}"
+            f"{100 * self.shares[place]:.3g} % answer {quoted(self.design.domain[place])}"
             for place in np.flatnonzero(self.shares).tolist()
         ]
         return f"the worst case: {' and '.join(held)}"

@@ -336,7 +336,7 @@ def _with_matrix(
         source = columns
     if np.ndim(X) != 2:
         raise ValueError(
-            f"X must have a row for each person and a column for each covariate, but has shape {np.shape(X)}"
+            f"X must have a row for each respondent and a column for each covariate, but has shape {np.shape(X)}"
         )
     if names is None:
         names = getattr(X, "columns", None)
@@ -509,7 +509,8 @@ def _refuse_groups(groups: Groups, terms: Terms, people: Array) -> None:
     if np.bincount(groups.of_row, people).max() < 2:
         raise ValueError(
             f"random intercepts need groups with more than one report, but each of the {groups.number:,} groups of "
-            f"{column!r} has one: an effect of the group cannot be told from the person's own answer; leave it out"
+            f"{column!r} has one: an effect of the group cannot be separated from the respondent's own answer; leave "
+            "it out"
         )
 
 

@@ -288,7 +288,7 @@ def refuse_one_level(levels: Mapping[str, tuple[Level, ...]]) -> None:
         if len(present) < 2:
             found = f"{present[0]!r}" if present else "none"
             raise ValueError(
-                f"column {name!r} must have at least two levels among the people that the model is fitted to, but "
+                f"column {name!r} must have at least two levels among the respondents that the model is fitted to, but "
                 f"has {found}; leave it out"
             )
 
@@ -610,6 +610,6 @@ def _refuse_other_rows(evaluate: Callable[[Columns], Array], columns: Columns, s
         part = evaluate({name: values[some] for name, values in columns.items()})
         if columns and (np.abs(part - whole[some]) > 1e-9 * np.abs(whole).max(axis=0)).any():
             raise ValueError(
-                "formula must say of each person what follows from that person's row, but a term changes with the "
-                "other rows; center(), scale() and poly() remember the people that the model was fitted to"
+                "formula must compute each term from the respondent's own row, but a term changes with the "
+                "other rows; center(), scale() and poly() remember the data that the model was fitted to"
             )

@@ -173,7 +173,7 @@ def _against_noise(fit: Regression, people: Mask, weight: Array, vanished: int) 
     report, answer = quoted(design.as_channel().outputs[typical]), quoted(fit.specification.domain[other])
     return (
         f"reported {report} in {percent(observed, 1)}, {'less' if vanished == 0 else 'more'} than the "
-        f"{percent(expected, 1)} of people whose answer is {answer}"
+        f"{percent(expected, 1)} of respondents whose true answer is {answer}"
     )
 
 

@@ -216,7 +216,7 @@ NAMED_PART = 1e-3  # part of a direction that is worth naming
 def refuse_too_few(rows: Observations, coefficients: int) -> None:
     if rows.n < coefficients:
         raise ValueError(
-            "the model must have at most as many coefficients as there are people, "
+            "the model must have at most as many coefficients as there are respondents, "
             f"but has {coefficients} for {rows.n}; leave some terms out"
         )
 
@@ -225,7 +225,7 @@ def refuse_exact(rows: Observations, columns: int) -> None:
     """Raise an error for a linear model with as many columns as respondents, which leaves no residuals."""
     if rows.n <= columns:
         raise ValueError(
-            f"a linear model must have fewer columns than there are people, but has {columns} for {rows.n}; "
+            f"a linear model must have fewer columns than there are respondents, but has {columns} for {rows.n}; "
             "leave some terms out"
         )
 

@@ -235,7 +235,7 @@ def _why_no_groups(fit: Regression, deviance: Deviance | None) -> str:
     if not rows.sampling.simple or fit.log_likelihood is None or fit.penalty is not None:
         return "no test with weights, clusters, strata or a penalty, nor for a linear model"
     if fit.model_data.groups is not None:
-        return "no test with random intercepts, where people of one group are not independent"
+        return "no test with random intercepts, where respondents of one group are not independent"
     if len(rows.designs) > 1 or rows.tables[0] is None or rows.tables[0].shape[1] != rows.k:
         return "no test unless all reports are under one design, with as many reports as answers"
     return ""

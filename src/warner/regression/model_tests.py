@@ -281,8 +281,8 @@ def _embedding(fit: Regression, smaller: Regression) -> Array:
         again = fit.likelihood.within(inside).value(smaller.finite_coefficients)
         if abs(again - smaller.log_likelihood) > 1e-6 + LIKELIHOOD_TOLERANCE * abs(again):
             raise ValueError(
-                "both models must be fitted to the same people, but the reports do not agree; leave out people with "
-                "missing values first"
+                "both models must be fitted to the same respondents, but the reports do not agree; leave out "
+                "respondents with missing values first"
             )
     return np.asarray(inside)
 
@@ -321,7 +321,7 @@ def _refuse_different_people(rows: Observations, others: Observations) -> None:
         raise ValueError("both models must be fitted to reports under the same designs, but theirs differ")
     if rows.n != others.n:
         raise ValueError(
-            f"both models must be fitted to the same people, but there are {rows.n:,} and {others.n:,}; leave out "
+            f"both models must be fitted to the same respondents, but there are {rows.n:,} and {others.n:,}; leave out "
             "people with missing values first"
         )
     sums = zip((rows.weight.sum(), rows.square.sum()), (others.weight.sum(), others.square.sum()), strict=True)
@@ -335,13 +335,15 @@ def _refuse_different_people(rows: Observations, others: Observations) -> None:
             np.array([w @ s, w @ s**2]) for w, s in ((rows.weight, rows.scores), (others.weight, others.scores))
         )
         if not np.allclose(one, other, rtol=LIKELIHOOD_TOLERANCE):
-            raise ValueError("both models must be fitted to the same people with the same values, but theirs differ")
+            raise ValueError(
+                "both models must be fitted to the same respondents with the same values, but theirs differ"
+            )
         return
     if not all(
         np.allclose(one, other, rtol=LIKELIHOOD_TOLERANCE)
         for one, other in zip(rows.patterns(), others.patterns(), strict=True)
     ):
-        raise ValueError("both models must be fitted to the same people, but their reports differ")
+        raise ValueError("both models must be fitted to the same respondents, but their reports differ")
 
 
 # Measures of a whole model

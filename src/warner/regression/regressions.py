@@ -410,7 +410,7 @@ class Regression(TableResult):
     def effects(self, level: float = 0.95) -> RandomEffects:
         """Predict the effect of each group of the random intercepts, with intervals.
 
-        Intervals hold on average over the groups: one that is unlike the others is drawn to them.
+        Intervals have coverage on average over the groups: a group unlike the others is shrunk toward them.
         """
         return self._with_library(group_effects(self, level))
 
@@ -633,7 +633,7 @@ def regress(
         not given, none with many rows. With 0 there is one search only, from equal shares for everybody, and no word on
         other maxima.
     unknown : {"error", "drop"}
-        What to do with values that no report can have.
+        Treatment of invalid values.
     missing : str, number, or list of these
         Codes of missing values, such as ``[-99, "NA"]``, in all columns that are read.
     sheet : str, optional

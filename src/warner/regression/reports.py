@@ -220,7 +220,7 @@ def named_designs(design: Any, by: str | None) -> Named:
 
 def _refuse_incomplete(design: Design) -> None:
     if not design.law.exhaustive:  # the likelihood of an incomplete list is not that of the reports
-        raise TypeError(f"design must hold every answer that people can have, but a {design.mechanism} need not")
+        raise TypeError(f"design must have every possible answer, but a {design.mechanism} need not")
 
 
 def refuse_different_answers(designs: Sequence[Design], labels: Sequence[str]) -> None:

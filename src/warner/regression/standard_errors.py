@@ -654,7 +654,9 @@ def _of_linear(fit: Regression, names: Sequence[str], slopes: Array | None) -> l
     if not few:
         return []
     about = enumerated([printable(name) for name in few])
-    return [f"About {about} fewer than {ENOUGH_DIRECT_ANSWERS} people are informative: there {DOUBTFUL_INTERVALS}."]
+    return [
+        f"About {about} fewer than {ENOUGH_DIRECT_ANSWERS} respondents are informative: there {DOUBTFUL_INTERVALS}."
+    ]
 
 
 def coefficient_notes(fit: Regression, which: Sequence[int] | None = None) -> list[str]:

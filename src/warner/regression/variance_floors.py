@@ -112,7 +112,7 @@ def remaining(rows: Observations, scores: Array, device: Device | None) -> Remai
     noise = np.zeros((scores.shape[1], scores.shape[1]))
     if alone.any():
         if device is None:
-            _refuse("with whole" if sampling.whole else "with clusters of one person (join them to others)")
+            _refuse("with whole" if sampling.whole else "with clusters of one respondent (join them to others)")
         noise = device(rows.square * np.where(alone, part, 0.0)[clusters.cluster])
     return Remaining(within, size, clusters.cluster, rows.weight, rows.square, scores, noise)
 

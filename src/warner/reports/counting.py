@@ -517,7 +517,7 @@ def _tally_source(
     loaded = load(source, selection, few=form, codes=reading.codes, drop=reading.drop, positive=True)
     values = loaded.reports(roles.value)
     rows = Rows(*form.read(values, text=loaded.text, codes=reading.codes))
-    if loaded.kind is not None:  # values that no report can have were lumped together
+    if loaded.kind is not None:  # invalid values were lumped together
         rows = rows._replace(status=np.where(loaded.kind < 0, loaded.kind, rows.status))
     library = None if isinstance(source, Mapping) else source.library
     return _tally_rows(values, rows, loaded, design, roles.by, columns, reading, sample, library)

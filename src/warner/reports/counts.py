@@ -480,7 +480,7 @@ def left_out(number: int, found: Mapping[str, int], form: Form) -> str:
     """Return a sentence on the values that were left out; empty if there were none."""
     if not number:
         return ""
-    summary = f"{counted(number, 'value was', 'values were')} left out that no report can have"
+    summary = f"{counted(number, 'invalid value was', 'invalid values were')} left out"
     most = sorted(found.items(), key=lambda pair: -pair[1])[:VALUES_LISTED]
     listed = [f"{_meant(value, form)} {'once' if times == 1 else f'{times:,} times'}" for value, times in most]
     rest = number - sum(times for _, times in most)

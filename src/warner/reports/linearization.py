@@ -473,7 +473,7 @@ class ClusterSample(ComplexSample):
 
     def described(self) -> str:
         units = self.units
-        drawn = counted(units.number, "person", "people")
+        drawn = counted(units.number, "respondent", "respondents")
         if self.clusters is not None:
             drawn = _named(units.number, self.clusters, "cluster", "clusters")
         inside = "" if self.strata is None else f" in {_named(units.strata, self.strata, 'stratum', 'strata')}"

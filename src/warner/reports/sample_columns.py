@@ -32,7 +32,7 @@ def cells_of(sample: Sample) -> dict[str, Any]:
 def refuse_contradictions(sample: Sample, weights: Any) -> None:
     if sample.whole and (sample.clusters is None or sample.sampled is None):
         raise TypeError(
-            "whole must be left out without clusters and sampled: it says that all people of the sampled clusters "
+            "whole must be left out without clusters and sampled: it means that all members of the sampled clusters "
             "were asked"
         )
     if _is_number(sample.sampled):

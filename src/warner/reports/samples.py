@@ -109,7 +109,7 @@ def refuse_split_clusters(several: Sequence[Any]) -> None:
 
 def refuse_few_units(sizes: Counts, units: str) -> None:
     if units == "clusters" and sizes.sum() < 2:
-        raise ValueError("clusters must be at least two, but all people are in one")
+        raise ValueError("clusters must be at least two, but all respondents are in one")
     if sizes.min(initial=2) < 2:
         raise ValueError(f"every stratum must have at least two {units}, but one has only one; join it to another")
 
@@ -119,8 +119,8 @@ def refuse_parts(sampled: Iterable[Any]) -> None:
         if isinstance(part, bool) or not isinstance(part, int | float | np.number) or not 0 < part <= 1:
             shown = "a missing value" if part is None else repr(part)
             raise ValueError(
-                "sampled must be the part of a stratum's clusters (or people) that was sampled, above 0 and at most 1, "
-                f"but got {shown}"
+                "sampled must be the part of a stratum's clusters (or respondents) that was sampled, above 0 and at "
+                f"most 1, but got {shown}"
             )
 
 
@@ -132,7 +132,7 @@ def parts_by_stratum(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, float]:
         refuse_parts([part])
         if parts.setdefault(name, part) != part:
             of = "" if name is None else f", but that of {name!r} has {parts[name]:g} and {part:g}"
-            raise ValueError(f"sampled must be the same for all people of a stratum{of}")
+            raise ValueError(f"sampled must be the same for all respondents of a stratum{of}")
     return parts
 
 

@@ -168,8 +168,8 @@ def _open_prospect(design: OpenDomain, people: int | None) -> str:
     n = people or USUAL_PEOPLE
     share, reports = plan(design, people=n).smallest_share, counted(n, "report", "reports")
     if share is None or share > 1:
-        return f"{reports} find no answer, not even one that everybody gives"
-    return f"{reports} find an answer that {percent(share)} of people give, with a probability of 80 %"
+        return f"{reports} find no answer, not even one with a share of 100 %"
+    return f"{reports} find an answer with a share of {percent(share)}, with a probability of 80 %"
 
 
 def _prospect(design: Design, people: int | None, *, anytime: bool) -> str:
@@ -223,13 +223,13 @@ def doubts(survey: Survey, invited: int, limit: int | None = None) -> list[str]:
         return warnings
     if survey.stop is not None and survey.stop > invited:
         warnings.append(
-            f"the survey stops at {survey.stop:,} responses, but only {invited:,} people are invited: it will not "
+            f"the survey stops at {survey.stop:,} responses, but only {invited:,} respondents are invited: it will not "
             "close by itself, and its intervals remain the wider ones"
         )
     if survey.batch > invited:
         warnings.append(
-            f"results are published in steps of {survey.batch:,} responses, but only {invited:,} people are invited: "
-            "nothing is seen before the survey is closed"
+            f"results are published in steps of {survey.batch:,} responses, but only {invited:,} respondents are "
+            "invited: nothing is seen before the survey is closed"
         )
     return warnings
 
@@ -410,7 +410,7 @@ def _listed_question(collected: Collected, question: Question) -> Document:
     fields = _fields(collected, question, reports, int(np.atleast_1d(tally.missing)[0]))
     if words := unkept(design):
         fields["design"].append(
-            legible(f"What does not hold here: all that is said above of several reports, because {words}.")
+            legible(f"Not valid here: the statements above about several reports, because {words}.")
         )
     fields |= {
         "needed": []
