@@ -16,7 +16,7 @@ Its files::
     collecting   collect, and the commands of warner survey
     sources      sources of reports: files, pipes, tables of databases, surveys, saved tallies; and their design
     values       values from words: labels of a file, grids of numbers, numbers of answers
-    delivering   output of results: text, JSON, CSV, files
+    delivering   output of results: text, JSON, CSV, files; inputs are never overwritten
     messages     messages other than results: progress, warnings, files
 """
 

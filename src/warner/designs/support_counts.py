@@ -146,7 +146,7 @@ class ExtensionCounter:
             yield from self._transformed([self._scaled_rest(prefix) for prefix in prefixes[start : start + 2]])
 
     def _scaled_rest(self, prefix: Sequence[int]) -> Counts:
-        """Return k (s - <d', u>) modulo the field for each report, with the factor k of its direction."""
+        """Return k (s - <d', u>) modulo the field of each report, with the factor k of its direction (see the head)."""
         rest: Counts = self._values
         for index, block in enumerate(prefix):
             known = self._hashed.get(index)
@@ -327,7 +327,7 @@ def digit_named(block: int, digit: int, part: int, parts: int) -> str:
 
 
 def ancillary_counts(design: OpenDomain, reports: Counts) -> list[AncillaryCount]:
-    """Return all ancillary counts of reports in the format of `OpenForm`."""
+    """Count levels and directions of reports in the format of `OpenForm`; no answer changes their distributions."""
     n, sizes = len(reports), np.bincount(reports[:, 0] - 1, minlength=design.levels)
     _, law = parts_of_field(design.field)
     counts = [

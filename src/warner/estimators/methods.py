@@ -133,7 +133,8 @@ class Method(NamedTuple):
 def _repaired(line: closed_forms.Line, repair: Callable[[Array], Array]) -> Solver:
     """Make the solver of an estimator that repairs the inverted shares: by its line if the design is symmetric.
 
-    Shares of an incomplete list may sum to less than one: then only negative ones are repaired.
+    Shares of an incomplete list may sum to less than one: negative ones become zero, and the others are repaired only
+    if they sum to more than one.
     """
 
     def solve(parts: Parts) -> Solution:

@@ -19,5 +19,5 @@ Its files::
     checking            check: goodness of fit of reports to their design
     agreement           test that the collections of a pool have the same shares
     check_results       Check: its tests and the verdict
-    report_types        tests of the types of reports: values of reports, sizes of sets
+    report_types        tests of the types of reports: values of reports, sizes of sets, pairs of answers
 """

@@ -510,6 +510,6 @@ def information(binomial: Binomial, share: Array) -> Array:
 
 
 def _variance(binomial: Binomial, share: Array) -> Array:
-    """Variance of one report; half a report away from impossible and from certain."""
+    """Variance of one report, with its probability at least 1/(2n) away from 0 and 1."""
     inside = np.clip(binomial.reported(share), 0.5 / binomial.n, 1 - 0.5 / binomial.n)
     return np.asarray(inside * (1 - inside))

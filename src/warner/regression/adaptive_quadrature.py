@@ -208,7 +208,7 @@ class _Block:
         self.group = numbers - numbers[0]  # groups are numbered without gaps
         self.begins = np.flatnonzero(np.diff(numbers, prepend=-1))
         self.weight = likelihood.rows.weight
-        self.listed = all(table is not None for table in likelihood.rows.tables)
+        self.listed = all(table is not None for table in likelihood.rows.tables)  # probabilities of all reports
 
     def summed(self, values: Array) -> Array:
         """Add up values of rows, (..., n), by group, (..., groups)."""
@@ -260,6 +260,7 @@ class _Block:
         return np.tile(self.likelihood.reports, (1, len(self.hermite[0])))
 
     def _nodes(self, b: Array) -> _Nodes:
+        """Evaluate the likelihood of each group at nodes around the mode of its effect."""
         family, spread = self.likelihood.family, float(b[-1])
         eta = self.likelihood.predictors(b)
         mode, scale = self.modes(eta, spread)

@@ -437,8 +437,8 @@ class Regression(TableResult):
         target : {"realised", "population"}
             Whether the errors of means are for these people, or for the population that they are a sample of.
         interval : {"auto", "profile", "wald"}
-            Profile likelihood, or estimate and standard error on the scale of the log-odds. By default the profile
-            where `table` takes it; for means over people, unless it confirms the other.
+            Profile likelihood, or estimate and standard error on the scale of the log-odds. The default is as for
+            `table`; for means over people, Wald intervals where the profile confirms them.
         effects : {"averaged", "median"}
             With random intercepts: shares on average over all groups, or those of the median group.
 

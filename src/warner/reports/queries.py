@@ -388,7 +388,7 @@ def categories_as_numbers(source: Table, name: str) -> Table:
 
 
 def refuse_types(source: Table, columns: Roles, form: Form, *, codes: bool) -> None:
-    """Check the schema before anything is run: engines differ in their silent conversions."""
+    """Raise an error for columns of a wrong type before a query runs: engines convert silently, in different ways."""
     if form.kinds is None and codes:
         raise TypeError(f"codes must be left out for a column of sets or hashes, which are {form.rule}")
     if source.text:

@@ -114,7 +114,7 @@ def _parts(cells: Tally) -> tuple[dict[Any, float], Tally]:
 
 
 def replicate(asked: Sample, whole: Tally, alike: Tally, each: list[Tally]) -> Tally:
-    """Make the tally with replicate weights from those of the sample, of respondents, and of each set of weights."""
+    """Combine tallies by the sampling weights, by respondents (`alike`), and by `each` of the replicate weights."""
     aligned = [part.with_groups(whole.groups) for part in each]
     groups = whole.groups if whole.by else ((),)
     assert alike.sample is not None

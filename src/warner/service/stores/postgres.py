@@ -354,7 +354,7 @@ class PostgresStore(Store):
         return {nonce: counted[nonce] for (nonce,) in rows.fetchall()}
 
     def _count(self, connection: psycopg.Connection, bundles: list[Bundle], *, publish: bool) -> None:
-        """Add responses to the counters of this stripe, and publish them if `publish`; every row is written."""
+        """Add responses to the counters of this stripe; every counter is written, also one that does not change."""
         cells_added = [
             (question, cell, int(cells[cell]))
             for question, cells in enumerate(contract.added(self.survey, bundles))
