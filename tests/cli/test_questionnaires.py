@@ -9,6 +9,7 @@ import pytest
 
 import warner
 from cli.shell import fails, succeeds
+from warner.estimation import estimated
 
 if TYPE_CHECKING:
     from pathlib import Path
