@@ -351,9 +351,9 @@ class SurveyLink:
 class SurveyInvite:
     """Make links that are good for one response each, revoke them, or count them.
 
-    Only the file has the links, readable by its owner alone: the database keeps hashes. If the survey runs with an
-    SQLite file, stop it first and start it again afterwards. With neither a number nor --revoke, the command tells how
-    many invitations there are, and how many of them can still be used, as far as responses are published; the survey
+    Only the file has the links, and only its owner can read it: the database keeps hashes. If the survey runs with an
+    SQLite file, stop it first and start it again afterwards. With neither a number nor --revoke, the command prints
+    the number of invitations and how many of them can still be used, according to the published responses; the survey
     may be running then.
     """
 
@@ -368,9 +368,9 @@ class SurveyInvite:
 class SurveyClose:
     """Close a survey for good, and publish the responses that are still waiting.
 
-    If the survey is running with an SQLite file, close it on its dashboard instead. Unless the survey file fixes the
-    number of responses, and it is reached, the intervals remain those for all looks, because the survey may have been
-    closed for its results.
+    If the survey is running with an SQLite file, close it on its dashboard instead. Intervals are for one look only
+    if the survey file fixes the number of responses and that number is reached. Otherwise they remain those for all
+    looks, because the survey may have been closed for its results.
     """
 
     database: str
@@ -416,7 +416,7 @@ class SurveyNotice:
 class Tally:
     """Count reports and save the tally, or add up tallies that were saved.
 
-    A tally contains the counts and the design, but no report: `warner estimate`, `check` and `regress` take it
+    A tally contains the counts and the design, but no report: `warner estimate`, `check` and `regress` read it
     instead of reports. Tallies of one design add up exactly, as if all reports had been counted at once; those of
     several designs make a pool, which assumes that all reports come from one population; `warner check` tests that. A
     tally of an open domain contains the reports without their order, for `warner discover`.
@@ -518,7 +518,7 @@ class Compare:
     adjusted for the number of answers. For one --answer, such as that of a direct and of a randomized question, prints
     the ratio too. Groups of two tallies are added up.
 
-    The exit code is 0 whatever differs; with --exit-code it is 1 if a share differs. It is 2 for bad input.
+    The exit code is 0 even if shares differ; with --exit-code it is then 1. It is 2 for bad input.
     """
 
     first: Path
@@ -601,7 +601,7 @@ class Associate:
 class Check:
     """Check whether reports fit the design.
 
-    Reports under several designs are also checked for coming from one population.
+    For several designs, it also tests that all reports come from one population.
 
     The exit code is 0 if the reports fit the design that they claim, 1 if they do not, and 2 for bad input.
     """

@@ -49,7 +49,7 @@ Answers
   bits NUMBER: Answers are whole numbers of this many bits.
   asked --ask NUMBER: With split: number of questions that each respondent is asked; the best one if not given.
   at_most NUMBER: With select-all: the largest number of options that a respondent can choose, if the form has a limit.
-  opened_by --open FILE: Make the design of a list of answers for reports of the open domain in this file.
+  opened_by --open FILE: Design file of an open domain; the new design looks up the listed answers in its reports.
 Design
   design --design -d FILE | NAME=FILE: Design file of `warner design`. For several designs, NAME=FILE for each, and
       --by; repeatable.
@@ -69,7 +69,7 @@ Input
   column --column -c COLUMN: Column that holds the reports.
   by COLUMN: Group by this column; repeatable. With several designs, the first column names the design of each row,
       and all are estimated together. Saved tallies are added up to these groups.
-  where COLUMN=VALUE: Take only the rows, or the groups of saved tallies, in which this column has this value;
+  where COLUMN=VALUE: Use only the rows, or the groups of saved tallies, in which this column has this value;
       repeatable.
   weights COLUMN: Column of survey weights.
   counts COLUMN: Column with the number of times that each value was reported.
@@ -111,11 +111,11 @@ Model
   on COLUMN,...: Covariates, instead of a formula; needs no extra package.
 Survey
   people NUMBER: Number of respondents.
-  half_width NUMBER: Half-width that an interval may have, as a share: 0.02 is two percentage points. For a mean or a
+  half_width NUMBER: Largest half-width of an interval, as a share: 0.02 is two percentage points. For a mean or a
       quantile, it is in the unit of the answers.
-  error NUMBER: Instead of --half-width: the root-mean-square error that the unbiased shares, or the unbiased mean,
-      may have.
-  power PROBABILITY: Probability of detecting the smallest share that the plan names.
+  error NUMBER: Instead of --half-width: the largest root-mean-square error of the unbiased shares, or of the
+      unbiased mean.
+  power PROBABILITY: Probability of detecting the smallest share that the plan reports.
   pilot FILE: File of reports made with --design, or their saved tally: its estimated shares are the expected shares,
       and its design effect is that of the sample.
   design_effect NUMBER: Design effect of the sample, such as 1.5 for clusters: its sample size relative to a simple
@@ -131,7 +131,7 @@ Estimator
   along COLUMN: Let shares follow a random walk along this column of --by: numbers, dates or weeks.
   different_people: State that no respondent is in two groups; required for --along with a memoized design.
   fakes NUMBER: Also report how far this many fake reports could move a share.
-  runs NUMBER: Number of times to give each answer; 20,000 if not given.
+  runs NUMBER: Number of runs with each answer; 20,000 if not given.
   raw: Read reports as any text, not in the format of the design.
   timeout SECONDS: Time limit of each run of the command.
 Intervals
@@ -217,15 +217,15 @@ plan / Survey
   values A=0,B=1: Number of each answer, for --quantity, such as never=0,once=1.
   answer ANSWER: Answer to plan for; the one with the widest interval if not given.
   share SHARE: True share to plan for, and to recommend a mechanism for; if not given, the plan is for the worst case.
-  power PROBABILITY: Probability of detecting the smallest share that the plan names; with --reference, --shares or
+  power PROBABILITY: Probability of detecting the smallest share that the plan reports; with --reference, --shares or
       --coefficient, the power that the test must reach.
-  reference SHARE: Plan a test that the true share is not this one, but --share.
+  reference SHARE: Plan a test of the hypothesis that the true share is this one, if it is --share.
   shares SHARE,SHARE: Plan a comparison of two groups that have these true shares, as 0.3,0.1.
-  coefficient NUMBER: Plan a test of this log odds ratio for one standard deviation of a normal covariate, at whose
-      mean the true share is --share.
+  coefficient NUMBER: Plan a test of this log odds ratio for one standard deviation of a normal covariate; the
+      true share at the mean of the covariate is --share.
   covariate SHARE: Instead of a normal covariate: one that is 1 for this share of the respondents, and 0 for others.
   other_design FILE: Design file of the second group of --shares, if it is not that of the first.
-  alternative [one-sided|two-sided]: Sides of the test; one-sided for --reference 0, else two-sided, if not given.
+  alternative [one-sided|two-sided]: Sides of the test; if not given, one-sided for --reference 0, else two-sided.
   population SHARES: Expected shares: uniform, zipf:1.3, or a CSV file of value and share or count.
   column --column -c COLUMN: Column of the pilot's reports.
 plan / Intervals
@@ -241,7 +241,7 @@ randomize / Output
   output --output -o FILE: File to write the reports to: .csv, .parquet or .jsonl, or - for standard output.
   force: Replace an existing file. A second draw for the same respondents spends epsilon again.
 collect, survey serve / Server
-  share: Share the survey on the local network: its address, a certificate made on the spot, and a QR code for phones.
+  share: Share the survey on the local network: its address, a self-signed certificate, and a QR code for phones.
 survey new / Arguments
   file FILE: New survey file, such as exams.json.
 survey new / Survey
@@ -249,8 +249,8 @@ survey new / Survey
   language TAG: Language of the page: en, de, fr, es or ar; another tag has English texts. Default: en.
   question --question TEXT: Question; repeatable.
   answers A,B,...: Possible answers to the question, separated by commas; yes and no if not given.
-  sensitive ANSWER: Answer with which the privacy is explained; the first of two answers, and the last of more, if not
-      given.
+  sensitive ANSWER: Answer that the explanation of the privacy uses; if not given, the first of two answers, or the
+      last of more.
   epsilon NUMBER: Privacy of the question: 1 is strong, 2 is medium, 3 is weak. Default: 2.
   group TEXT=A,B,...: Question about a group, which is not randomized, as "Which class are you in?=7a,7b"; repeatable.
   stop NUMBER>=2: Number of responses at which the survey closes by itself, such as the number of pupils.
@@ -279,7 +279,7 @@ discover / Input
   by COLUMN: Group by this column; repeatable.
 discover / Estimator
   above SHARE: Report only values whose share in the population is above this.
-  power PROBABILITY: Probability of finding a value that has the smallest share in the result.
+  power PROBABILITY: Probability for which the result reports the smallest detectable share.
 discover, groups, regress, estimate / Output
   output --output -o FILE: Write to this .csv, .json or .parquet file; or a table for a paper to this .md, .tex or
       .html file.
@@ -317,10 +317,10 @@ associate / Input
 associate / Estimator
   simulations NUMBER: Number of random tables to draw where there are too many for an exact test.
 check / Intervals
-  level NUMBER: Smallest probability that reports that follow the design pass the check.
+  level NUMBER: Smallest probability of passing the check for reports that follow the design.
 compare / Input
   by COLUMN: Compare the groups of this column of the tally, with --between; all others are added up; repeatable.
-  where COLUMN=VALUE: Take only the groups in which this column has this value; repeatable.
+  where COLUMN=VALUE: Use only the groups in which this column has this value; repeatable.
 compare / Intervals
   correction [holm|bh]: Adjustment of the p-values of all answers: Holm's method, for the family-wise error rate, or
       Benjamini and Hochberg's (bh), for the false discovery rate.
@@ -335,7 +335,7 @@ audit / Design
 audit / Answers
   answers WORDS: Answers to try: all words up to the next option. If not given, up to four are chosen.
 audit / Intervals
-  level NUMBER: Smallest probability that all findings are true.
+  level NUMBER: Confidence level of all findings together.
 """
 
 
