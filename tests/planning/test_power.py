@@ -90,7 +90,27 @@ def test_from_the_sample_size_on_the_power_never_falls_below_the_goal(
     assert people == 1 or not enough[0]
 
 
+@pytest.mark.parametrize(
+    ("null", "reported", "tail", "goal"),
+    [
+        (0.9644, 0.9999, 1e-9, 0.99),
+        (0.9974, 0.99997, 1e-6, 0.3),
+        (0.836, 0.8447, 1e-9, 0.118),
+        (0.9665, 1.0, 1e-9, 0.5),
+    ],
+)
+def test_sizes_are_exact_in_extreme_tails(null: float, reported: float, tail: float, goal: float) -> None:
+    people, exact = CountTest(null, reported).respondents(tail, goal)
+    assert exact
+    enough = scanned_power(np.arange(1, 2 * people + 200), null, reported, tail) >= goal
+    assert enough[people - 1 :].all()
+    assert not enough[people - 2]
+
+
 def test_small_cases_by_hand() -> None:
+    # 1 - .7^2 is .51, and so is the power for a reference that a few respondents do not reach.
+    assert plan(DIRECT, reference=0, share=0.3, power=0.51).people == 2
+    assert plan(DIRECT, reference=1e-20, share=0.1).people == 16
     # A direct question: one "yes" rejects a share of 0, and 1 - .9^n >= .8 from n = 16 on.
     assert plan(DIRECT, reference=0, share=0.1).people == 16
     assert plan(DIRECT, reference=0, share=1).people == 1
@@ -299,6 +319,10 @@ def test_answers_and_an_epsilon_take_the_recommended_mechanism() -> None:
         (COIN, {"coefficient": 0, "share": 0.2}, "coefficient must be a finite number other than 0"),
         (COIN, {"coefficient": 1, "share": 1}, "share must be above 0 and below 1"),
         (COIN, {"coefficient": 1, "share": 0.2, "covariate": 1}, "covariate must be the share of respondents"),
+        (COIN, {"coefficient": 800, "share": 0.5, "covariate": 0.5}, "coefficient must be nearer to 0"),
+        (COIN, {"coefficient": 1, "share": 1e-300}, "coefficient must be nearer to 0, or the share to one half"),
+        (COIN, {"coefficient": "1", "share": 0.2}, "coefficient must be a number, but got '1'"),
+        (COIN, {"shares": (0.2, "a")}, "shares must be a number, but got 'a'"),
         (THREE, {"coefficient": 1, "share": 0.2}, "coefficient must be left out for a question with 3"),
         (COIN, {"covariate": 0.2, "half_width": 0.1}, "covariate must be left out, or given with coefficient"),
         (COIN, {"alternative": "one-sided", "half_width": 0.1}, "alternative must be left out, or given with"),

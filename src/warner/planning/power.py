@@ -31,12 +31,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
 
-from warner.arrays import LARGEST_TOTAL, SMALLEST
+from warner.arrays import LARGEST_TOTAL, SMALLEST, Counts
 from warner.designs.contract import Design
 from warner.discovery.prefix_search import critical_count
 from warner.inference.binomial import ROUNDING, at_least, check_power
@@ -108,7 +109,11 @@ class Hypothesis:
             raise TypeError(f"other_design must be a design, but got {self.other_design!r}")
         if self.shares is not None and np.shape(self.shares) != (2,):
             raise ValueError(f"shares must be two numbers, the share in each group, but got {self.shares!r}")
-        for name, value in (("reference", self.reference), *(("shares", value) for value in self.shares or ())):
+        shares = [("reference", self.reference), *(("shares", value) for value in self.shares or ())]
+        for name, value in [*shares, ("coefficient", self.coefficient), ("covariate", self.covariate)]:
+            if not isinstance(value, Real | None):
+                raise TypeError(f"{name} must be a number, but got {value!r}")
+        for name, value in shares:
             if value is not None and not 0 <= value <= 1:
                 raise ValueError(f"{name} must be from 0 to 1, but got {value!r}")
         if self.test == "reference" and self.reference == share:
@@ -152,19 +157,29 @@ class CountTest(NamedTuple):
         """
         null, reported = self
         if null <= 0:  # a single report rejects
-            return 1 if reported >= 1 else math.ceil(math.log1p(-goal) / math.log1p(-reported)), True
+            needed = 1.0 if reported >= 1 else math.log1p(-goal) / math.log1p(-reported)
+            return math.ceil(needed * (1 - ROUNDING)), True
         null_variance, variance = null * (1 - null), reported * (1 - reported)
         normal = NormalTest(reported - null, null_variance, variance).respondents(tail, goal)[0]
         if normal > LARGEST_EXACT:
             return normal, False
         middle = normal * null - ndtri(tail) * math.sqrt(normal * null_variance)
         width = TEETH * reported / (reported - null) + 25 * TEETH
-        counts = np.arange(max(0, int(middle - width)), int(middle + width))
-        # The last sample size at which each count is critical; with counts / null reports, half of the counts are above
-        most = (counts / null).astype(np.int64) + 2
-        last = first_true_each(lambda n: at_least(counts, n, null) > tail, counts, most) - 1
-        first = last[:-1] + 1  # the lowest power of each critical count
-        worst = int(np.flatnonzero(at_least(counts[1:], first, reported) < goal)[-1])
+
+        def largest(counts: Counts) -> Counts:
+            """Return the last sample size at which each count is critical; with counts / null, half are above."""
+            most = np.minimum(counts / null, LARGEST_TOTAL).astype(np.int64) + 2
+            return first_true_each(lambda n: at_least(counts, n, null) > tail, counts, most) - 1
+
+        while True:
+            counts = np.arange(max(0, int(middle - width)), int(middle + width))
+            last = largest(counts)
+            first = last[:-1] + 1  # the lowest power of each critical count
+            low = np.flatnonzero(at_least(counts[1:], first, reported) < goal)
+            if low.size and low[-1] < 0.9 * first.size:
+                break
+            width *= 2  # the normal distribution is far off in extreme tails
+        worst = int(low[-1])
         critical, start, end = int(counts[worst + 1]), int(first[worst]), int(last[worst + 1]) + 1
         return first_true(lambda n: bool(at_least(critical, n, reported) >= goal), start, end), True
 
@@ -229,7 +244,13 @@ def _test(design: Design, question: PlanningQuestion, asked: Hypothesis) -> tupl
     slope, variance = one.gain * held * (1 - held), np.maximum(reported * (1 - reported), SMALLEST)
     weights = parts / parts.sum() * slope**2 / variance
     rows = np.stack([np.ones_like(x), x])
-    squared_error = float(np.linalg.inv((rows * weights) @ rows.T)[1, 1])
+    information = (rows * weights) @ rows.T
+    if not np.linalg.cond(information) < 1 / np.finfo(float).eps:
+        raise ValueError(
+            f"coefficient must be nearer to 0, or the share to one half, but got {coefficient!r} and {share!r}: almost "
+            "all true answers would be the same"
+        )
+    squared_error = float(np.linalg.inv(information)[1, 1])
     return NormalTest(coefficient, squared_error, squared_error), one.asked
 
 
