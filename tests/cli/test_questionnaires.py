@@ -93,6 +93,10 @@ def test_options_are_one_table(folder: Path, more: tuple[str, ...]) -> None:
         (["randomize", "bad.csv", "-d", "split.json", "-o", "x.csv"], "column 'drinks' must hold answers .* in row 2 "),
         (["randomize", "short.csv", "-d", "split.json", "-o", "x.csv"], "there is no column 'drinks'"),
         (["randomize", "answers.csv", "-d", "split.json", "--keep", "drinks", "-o", "x.csv"], "keep must not name"),
+        (
+            ["randomize", "whole.csv", "-d", "limit.json", "--keep", "report", "-o", "x.csv"],
+            "keep must not name 'report'",
+        ),
         (["audit", "cat", "-d", "split.json", "--answers", "yes"], "has several questions; give the design of one"),
         (["randomize", "answers.csv", "-d", "split.json", "--lines"], "has several questions"),
     ],
@@ -103,6 +107,8 @@ def test_bad_input(folder: Path, words: list[str], message: str) -> None:
 
     (folder / "bad.csv").write_text("smokes,drinks\nno,once\nyes,secret\n")
     (folder / "short.csv").write_text("smokes\nno\nyes\n")
+    (folder / "whole.csv").write_text("beer,wine,tea,report\nno,no,yes,secret\n")
+    (folder / "limit.json").write_text(warner.SelectAll(["beer", "wine", "tea"], 1, 2).to_json())
     said = fails(folder, *words)
     assert re.search(message, said), said
     assert "secret" not in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +59,27 @@ def test_rows_with_too_many_reports_are_rejected(engine: str, tmp_path: Path) ->
             warner.tally(source, DRINKS, column=column)
     two = warner.SplitQuestionnaire(SPLIT.designs, asked=2)
     assert warner.tally(source, two, column="tea").counts.tolist() == [1, 2]
+
+
+def test_missing_numbers_are_blanks() -> None:
+    pl = pytest.importorskip("polars")
+    device = warner.SplitQuestionnaire({"a": 3, "b": 3}, 2, asked=1)
+    table = pl.DataFrame({"a": [0.0, math.nan, 2.0, math.nan], "b": [math.nan, 1.0, None, 2.0]})
+    assert warner.tally(table, device, column="b").counts.tolist() == [0, 1, 1]
+    with pytest.raises(ValueError, match="1 row has more"):
+        warner.tally(table.with_columns(b=pl.Series([1.0, 1.0, None, 2.0])), device, column="b")
+
+
+def test_skipped_files_are_listed(tmp_path: Path) -> None:
+    labels = warner.SelectAll(["beer", "wine", "tea"], 1, 2)
+    (tmp_path / "1.csv").write_text("beer,wine,tea,report\nyes,,,beer\n,no,,wine\n")
+    (tmp_path / "2.csv").write_text("beer,wine,tea,report\n,,yes,none 1\n")
+    (tmp_path / "3.csv").write_text("beer,wine\nyes,\n")
+    options: list[tuple[Any, dict[str, Any], int]] = [(DRINKS, {}, 3), (SPLIT, {"column": "tea"}, 1), (labels, {}, 9)]
+    for device, more, n in options:
+        counted = warner.tally(tmp_path, device, skip_bad_files=True, **more)
+        assert np.sum(counted.n) == n
+        assert list(counted.skipped_files) == [str(tmp_path / "3.csv")]
 
 
 def test_labels_of_at_most_so_many_options_are_counted_for_every_option() -> None:
@@ -124,6 +146,17 @@ def test_weights_and_clusters_go_with_their_reports() -> None:
         ({"beer": [Y]}, SPLIT, {"column": "beer"}, "there is no column 'wine'"),
         ([Y, N], SPLIT, {"column": "beer"}, "reports must be a table"),
         ({**OPTIONS, "beer": ["maybe", *OPTIONS["beer"][1:]]}, DRINKS, {}, "maybe"),
+        ({**OPTIONS, "report": list("aabbccdd")}, DRINKS, {"by": "report"}, "by must not name an option, 'option' or"),
+        ({**OPTIONS, "option": list("aabbccdd")}, DRINKS, {"clusters": "option"}, "clusters must not name an option"),
+        ({**OPTIONS, "report": [1.5] * 8}, DRINKS, {"weights": "report"}, "weights must not name .* got 'report'"),
+        (OPTIONS, DRINKS, {"by": ["region", "tea"]}, "by must not name an option, .* but got 'tea'; rename"),
+        ({**OPTIONS, "tea": [None]}, SPLIT, {"column": "beer"}, "tea must have one value for each of the 8 rows"),
+        (
+            {name: [value or "NA" for value in values] for name, values in OPTIONS.items()},
+            SPLIT,
+            {"column": "beer"},
+            'blanks have a code, which missing= takes, as in missing="NA"',
+        ),
     ],
 )
 def test_bad_input(reports: Any, device: Any, options: dict[str, Any], message: str) -> None:

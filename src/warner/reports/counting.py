@@ -337,24 +337,42 @@ def _tally_questionnaire(
         if surplus := _fuller_rows(source, designs, questionnaire.asked):
             raise ValueError(
                 f"reports must be to at most {questionnaire.asked} of {len(designs)} questions in a row, as the design "
-                f"has it, but {counted(surplus, 'row has', 'rows have')} more; their respondents spent more epsilon"
+                f"has it, but {counted(surplus, 'row has', 'rows have')} more: their respondents spent more epsilon, "
+                'or blanks have a code, which missing= takes, as in missing="NA"'
             )
         design = next(iter(designs.values())) if columns.column is None else designs[columns.column]
         if columns.column is None:
             named = [*columns.groups, *cells_of(sample).values()]
+            _refuse_columns_of_options(columns, sample, (OPTION, REPORT, *designs))
             table = _by_row(source, dict.fromkeys(designs, (design.report_form,)), named, columns)
             columns = replace(columns, column=REPORT, by=[OPTION, *columns.groups], where=None)
-        reading = replace(reading, missing=(), sheet=None, encoding=None, decimal=".")  # as it is read already
-        counted_reports = tallied(table, design, columns, reading, sample)
-        assert isinstance(counted_reports, Tally)
-        return counted_reports
+        # It is read already
+        reading = replace(reading, missing=(), sheet=None, encoding=None, decimal=".", skip_bad_files=False)
+        whole: Tally = _with_skipped(tallied(table, design, columns, reading, sample), source)
+        return whole
+
+
+def _refuse_columns_of_options(columns: Columns, sample: Sample, taken: Iterable[str]) -> None:
+    """Raise an error for columns that the table with a row for each report to an option does not have."""
+    amounts = {name: [getattr(columns, name)] for name in ("weights", "counts")}
+    cells = {name: [getattr(sample, name)] for name in ("strata", "clusters", "sampled")}
+    for argument, names in ({"by": columns.groups} | amounts | cells).items():
+        if found := [name for name in names if isinstance(name, str) and name in taken]:
+            raise ValueError(
+                f"{argument} must not name an option, {OPTION!r} or {REPORT!r}, the columns that reports to options "
+                f"are counted by, but got {found[0]!r}; rename that column"
+            )
 
 
 def _fuller_rows(source: Table | Mapping[str, Any], names: Iterable[str], most: int) -> int:
     """Return the number of rows with more than so many values in these columns."""
     if not isinstance(source, Mapping):
         return source.fuller_rows(names, most)
-    given = ([not is_missing(value) for value in listed(source[name])] for name in names)
+    columns = {name: listed(source[name]) for name in names}
+    size = max(map(len, columns.values()))
+    for name, values in columns.items():
+        refuse_length(name, values, size)
+    given = ([not is_missing(value) for value in values] for values in columns.values())
     return sum(sum(row) > most for row in zip(*given, strict=True))
 
 
@@ -382,7 +400,8 @@ def by_option(labels: Any, designs: Mapping[str, Design]) -> Tally:
     groups = tuple((option, *group) for option in designs for group in labels.groups or ((),))
     missing, unknown = (np.tile(number, len(designs)) for number in (labels.missing, labels.unknown))
     by, design = (OPTION, *labels.by), next(iter(designs.values()))
-    return Tally(design, counts, by=by, groups=groups, missing=missing, unknown=unknown, backend=labels.backend)
+    facts = {name: getattr(labels, name) for name in ("backend", "dropped", "skipped_files")}
+    return Tally(design, counts, by=by, groups=groups, missing=missing, unknown=unknown, **facts)
 
 
 def is_survey(reports: Any) -> bool:

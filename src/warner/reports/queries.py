@@ -163,7 +163,13 @@ class Table:
 
     def fuller_rows(self, names: Iterable[str], most: int) -> int:
         """Return the number of rows with more than so many values in these columns."""
-        given = nw.sum_horizontal(*(nw.when(nw.col(name).is_null()).then(0).otherwise(1) for name in names))
+        schema = self.frame.collect_schema()
+
+        def blank(name: str) -> nw.Expr:
+            column = nw.col(name)
+            return column.is_null() | column.is_nan() if schema[name].is_float() else column.is_null()
+
+        given = nw.sum_horizontal(*(nw.when(blank(name)).then(0).otherwise(1) for name in names))
         rows = self.frame.select(given=given).filter(nw.col("given") > most).select(number=nw.len())
         return int((rows.collect() if isinstance(rows, nw.LazyFrame) else rows)["number"][0])
 

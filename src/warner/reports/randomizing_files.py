@@ -23,7 +23,7 @@ import numpy as np
 from warner.designs.open_domain import OpenDomain
 from warner.designs.ordered import is_numeric, refuse_texts
 from warner.designs.ordered import nearest as nearest_answer
-from warner.designs.questionnaires import SplitQuestionnaire
+from warner.designs.questionnaires import REPORT, SelectAll, SplitQuestionnaire
 from warner.designs.report_forms import LabelForm
 from warner.documents import Document, csv_writer, written_whole
 from warner.reports.files import (
@@ -111,6 +111,8 @@ def randomize_file(
             raise ValueError(
                 "column, memo and nearest must be left out for several questions, which name their columns"
             )
+        if isinstance(design, SelectAll) and design.device is not None and REPORT in keep:
+            raise ValueError(f"keep must not name {REPORT!r}, which is the column of the reports; rename it")
     elif not isinstance(design, OpenDomain):
         refuse_design(design, "randomize_file(source, design, target)")
     if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
