@@ -231,7 +231,7 @@ class Association(TableResult):
     Attributes
     ----------
     crosstable : Crosstable
-        How often each combination of reports was given, under which designs, and how many rows were left out.
+        Counts of each combination of reports, with the designs and the number of rows left out.
     joint : Estimate
         The most likely joint shares, with their certificate, and intervals.
     tested : Independence or None
@@ -241,7 +241,7 @@ class Association(TableResult):
     numeric : tuple of Correlation
         Of each answer with the numeric column, if one was asked for.
     costs : tuple of Cost
-        What it costs to ask one question, two, and so on, up to all of them; empty for one question.
+        Precision lost by asking one question, two, and so on, up to all of them; empty for one question.
     level : float
         The confidence level of the intervals.
     """

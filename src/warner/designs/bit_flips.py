@@ -86,8 +86,8 @@ class BitFlips(FromOdds):
     odds : pair of numbers or str, optional
         Instead of epsilon: those of a single bit, ``(s, t)`` with s > t: right against turned round.
     size : int, optional
-        How many answers each person is asked about, d. If not given, the number with the smallest variance: all K or,
-        of few answers, one.
+        Number of answers that each respondent is asked about, d. If not given, the number with the smallest variance: all
+        K or, of few answers, one.
 
     Attributes
     ----------

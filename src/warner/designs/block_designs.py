@@ -80,7 +80,7 @@ SET_REPORTS_AT_ONCE = 2**22  # of these at a time
 
 
 class BlockParameters(NamedTuple):
-    """Numbers of points and blocks, and of blocks through one, two and, on average over the third, three points."""
+    """Numbers of points and blocks, and of blocks through one, two and three points (averaged over the third)."""
 
     points: int
     number: int

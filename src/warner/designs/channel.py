@@ -433,9 +433,9 @@ class TableLaw(Law):
         return binomials
 
     def _binomials(self, estimand: Estimand) -> list[BinomialReports | None]:
-        """Find for each share reports whose number is binomial in it.
+        """Find for each share a set of reports with a binomial count that depends on the share alone.
 
-        Differences have none, except for two answers, whose shares sum to one; fuzzy sets only for the population.
+        Differences have such a set only with two answers, whose shares sum to one; fuzzy sets only for the population.
         """
         sets, minus, target = estimand
         if sets is None:

@@ -293,9 +293,9 @@ class ClosedList(Symmetric):
     domain : tuple or range
         The answers of the list.
     source : OpenDomain
-        What the answers go through.
+        Design of the open domain.
     other : bool
-        Whether the last answer of the list represents all that cannot be written.
+        Whether the last answer of the list represents all values outside the open domain.
     """
 
     domain: Labels

@@ -74,8 +74,8 @@ class CutoffResponse(OrderedDesign):
     odds : pair of numbers or str, optional
         Instead of epsilon: how much likelier the truth about the cut-off is than its opposite, ``(a, b)`` with a > b.
     gaps : sequence of int, optional
-        How likely each cut-off is, in whole numbers: K - 1 of them. If not given, the distances between the answers if
-        these are numbers, so that the mean is binomial; otherwise all cut-offs are equally likely.
+        Relative probabilities of the K - 1 cut-offs, as whole numbers. If not given, the distances between the answers
+        if these are numbers, so that the mean is binomial; otherwise all cut-offs are equally likely.
 
     Attributes
     ----------

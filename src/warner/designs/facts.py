@@ -400,21 +400,21 @@ def counts_everyone(law: Law) -> bool:
 class ChannelOperator:
     r"""A channel as two products: from shares to probabilities of reports, and the adjoint.
 
-    What `warner.ibu`, `warner.channel_mle` and `warner.certificate` need of a design; it replaces a matrix
-    that would be too large.
+    `warner.ibu`, `warner.channel_mle` and `warner.certificate` accept it in place of a matrix that would be too
+    large.
 
     Attributes
     ----------
     shape : tuple of int
         Number of answers, and of possible reports.
     forward : callable
-        Takes shares :math:`\theta`, gives :math:`\mu_j = \sum_i \theta_i C_{ij}`; leading axes are kept.
+        Maps shares :math:`\theta` to :math:`\mu_j = \sum_i \theta_i C_{ij}`; leading axes are kept.
     adjoint : callable
-        Takes a number for each report, gives :math:`\sum_j C_{ij} w_j` for each answer; leading axes are kept.
+        Maps a number for each report to :math:`\sum_j C_{ij} w_j` for each answer; leading axes are kept.
     matrix : callable, optional
-        Gives C itself, where that is small enough to be written out.
+        Returns the matrix C, if it is small enough.
     squares : callable, optional
-        Takes a number for each report, gives :math:`\sum_j (C_{ij} - c_j)^2 w_j` for each answer; leading axes kept.
+        Maps a number for each report to :math:`\sum_j (C_{ij} - c_j)^2 w_j` for each answer; leading axes kept.
         Any constants :math:`c_j` will do, such as the least entry of each column. With it, `warner.channel_mle` needs
         far fewer products.
     merged : callable, optional

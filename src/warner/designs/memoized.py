@@ -183,9 +183,9 @@ class Memoized(Design):
         domain : int or sequence of str or of int
             The possible answers, all distinct, in the order of every result; or their number K.
         f : number
-            How often a permanent bit is drawn at random: it is the true one with probability 1 - f/2.
+            Probability that a permanent bit is drawn at random: it is the true one with probability 1 - f/2.
         p, q : number
-            How often a reported bit is 1 where the permanent one is 0 (p), and where it is 1 (q): in the paper q is the
+            Probability that a reported bit is 1 where the permanent bit is 0 (p) or 1 (q): in the paper q is the
             larger one.
 
         Examples
@@ -249,7 +249,8 @@ class Memoized(Design):
             are the permanent bits themselves. All reports of an unchanged answer spend `eps_infinity`, but every change
             from or to a covered answer shows. A second round hides that for a while.
         size : int, optional
-            How many answers each person is asked about, as for `BitFlips`: fewer need fewer memo keys, and more people.
+            Number of answers that each respondent is asked about, as for `BitFlips`: fewer answers need fewer
+            memo keys, and more respondents.
 
         Examples
         --------
@@ -319,7 +320,7 @@ class Memoized(Design):
         answer : str or int
             The true answer, as it is now; a list of them gives a list of reports.
         memo : Memo
-            What this person's device keeps.
+            Memo of this respondent's device.
         """
         return self.randomize(answer, memo=memo)
 

@@ -341,7 +341,7 @@ class OpenDomain(Device):
         may have :math:`2^{22}` values. If not given, 16 bits, 2 bytes, or as many letters as have up to
         600,000 combinations.
     normalize : tuple of str
-        What is done to texts before they are written: ``"NFKC"`` (Unicode's compatibility forms), ``"lower"`` (lower
+        Normalization of texts: ``"NFKC"`` (Unicode's compatibility forms), ``"lower"`` (lower
         case), ``"spaces"`` (each run of white space becomes one space, none at the ends).
     field : int, optional
         The number g of hash values, a prime; if not given, see the rule at the head of this module.
@@ -616,7 +616,7 @@ class OpenDomain(Device):
         values : sequence of str or of int
             The answers of the list.
         other : bool
-            Whether to add an answer for all that cannot be written, ``(other)``.
+            Whether to add an answer for all other values, ``(other)``.
 
         Examples
         --------

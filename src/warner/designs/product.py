@@ -74,7 +74,7 @@ class Product(Design):
     Parameters
     ----------
     designs : mapping of str to Design, or sequence of Design
-        What the answer to each question goes through, by the name of the question; without names they are called
+        Design of each question, by the name of the question; without names they are called
         "question 1" and so on. At least two. Reports must name one thing each, as those of `RandomizedResponse` and
         `Channel` do; there may be at most 65,536 joint answers, and as many joint reports.
 
@@ -83,7 +83,7 @@ class Product(Design):
     questions : tuple of str
         The names of the questions.
     designs : tuple of Design
-        What the answer to each of them goes through.
+        Design of each question.
 
     Notes
     -----

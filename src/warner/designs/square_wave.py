@@ -88,10 +88,10 @@ class SquareWave(OrderedDesign):
     odds : pair of numbers or str, optional
         Instead of epsilon: how much likelier a report near the answer is than one further away, ``(a, b)`` with a > b.
     width : int, optional
-        How many steps from the answer a report counts as near, from 0 to (K - 2)/2.
+        Largest number of steps between the answer and a near report, from 0 to (K - 2)/2.
     quantity : {"distribution", "mean"}, optional
-        What the width is to be the best for, if it is not given. For the distribution, the default, it is the width
-        with the most information about equally likely answers (Li et al. 2020); for the mean the one with the
+        Quantity for which the width is optimal, if no width is given. For the distribution, the default, it is the
+        width with the most information about equally likely answers (Li et al. 2020); for the mean the one with the
         least variance of an unbiased mean in the worst case.
 
     Attributes

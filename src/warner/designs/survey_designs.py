@@ -424,7 +424,7 @@ def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Pair = YES_NO) ->
     r1, r2 : number
         The share of red cards in the pack for people with the trait, and in that for people without it; different.
     draws : int
-        How many cards are drawn; reports are 0 ... ``draws``.
+        Number of cards drawn; reports are 0 ... ``draws``.
     answers : two labels
         Having the trait, and not having it.
 
@@ -469,7 +469,7 @@ def direct(*, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
     answers : two labels
         Having the trait, and not having it.
     reports : two labels
-        How these two answers are written in the data.
+        Labels of these two answers in the data.
 
     Examples
     --------
@@ -594,7 +594,7 @@ def cards(device: Mapping[str, Number], values: Domain) -> Channel:
     Parameters
     ----------
     device : mapping of str to number
-        What each card says, with its probability: ``"truth"``, ``"say 3"``, ``"+5"``, ``"-5"`` or ``"*2"``. The
+        Text of each card, with its probability: ``"truth"``, ``"say 3"``, ``"+5"``, ``"-5"`` or ``"*2"``. The
         probabilities sum to one; fractions such as ``"1/6"`` are taken exactly.
     values : int or sequence of int or of str
         All possible numbers, which are the answers; or their number K, for 0..K-1.

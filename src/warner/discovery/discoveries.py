@@ -166,7 +166,7 @@ class GroupFindings:
     values : tuple
         The values: texts or whole numbers.
     other : ndarray of bool
-        Whether a value represents all answers that could not be written.
+        Whether a value represents all answers outside the domain.
     support, critical : ndarray of int
         The reports of the last level that support each, and the smallest number that detects it.
     share, low, high : ndarray
@@ -284,7 +284,7 @@ class Discovery(TableResult):
         Parameters
         ----------
         rows : int, optional
-            How many values of each group readers see; all if not given.
+            Number of values shown of each group; all if not given.
         """
         sizes = [len(part.values) for part in self.findings]
         shown = np.flatnonzero(np.concatenate([np.arange(size) < (size if rows is None else rows) for size in sizes]))

@@ -663,7 +663,7 @@ def _cholesky(matrix: Array, diagonal: Array) -> Callable[[Array], Array] | None
 
 
 def _polished(matrix: Array, observed: Array, shares: Array, active: Mask) -> tuple[Array, int]:
-    """Solve g = 1 on the active answers by Newton's method; a factor serves while it reduces the residual tenfold."""
+    """Solve g = 1 on the active answers by Newton; reuse a factorization while it reduces the residual tenfold."""
     x = np.where(active, shares, 0.0)
     active = active.copy()
     solve: Callable[[Array], Array] | None = None

@@ -636,7 +636,7 @@ class GroupTest(TableResult):
         return [] if self.tally is None else [reports_in_papers(self.tally)]
 
     def text(self) -> str:
-        """Return the test in a line, which is a sentence below tables without its full stop."""
+        """Return the test as one line without a full stop; notes below tables add it."""
         names = {"Cochran": "Cochran's Q", "sum of Cochran": "the sum of Cochran's Q"}
         found = f"{names.get(self.method, self.method)} {self.statistic:.4g}"
         name = "degree of freedom" if self.freedom == 1 else "degrees of freedom"

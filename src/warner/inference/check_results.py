@@ -215,7 +215,7 @@ class Findings:
         return values if self.together is None else [self.together, *values[2:]]
 
     def limited_to(self, rejected: Mask) -> Findings:
-        """Leave what is said of single answers, kinds and epsilon to the groups whose reports do not fit."""
+        """Keep findings on single answers, kinds and epsilon only for groups whose reports do not fit."""
         named, spent, types = rejected[:, np.newaxis], self.epsilon_at_least, self.misfit_kinds
         spent = None if spent is None else np.where(rejected, spent, np.minimum(spent, self.tally.design.epsilon))
         types = None if types is None else types & named
@@ -243,11 +243,11 @@ class Check(TableResult):
     tally : Tally or Pool
         The counted reports, with their design.
     level : float
-        Of reports that fit, at least this share pass.
+        Smallest probability of passing for reports that fit.
     simulations : int
         Number of simulated surveys behind each p-value of G2.
     fakes : int or None
-        The number of fake reports that was asked about.
+        Number of fake reports whose effect was requested.
     findings : tuple of Findings
         The tests of each collection: one, or several of a pool.
     agreement : AgreementTest or None

@@ -335,11 +335,11 @@ class Presence(TableResult):
     smallest : float or ndarray of shape (groups,)
         The share from which an answer would have been found with probability ``power``.
     level, power : float
-        How sure the findings are together; see `warner.Estimate.present`.
+        Confidence of all findings together; see `warner.Estimate.present`.
     correction : str
         holm or bh.
     approximate : bool
-        Whether the p-values hold only about.
+        Whether the p-values are approximate.
     tally : Tally or Pool
         The reports.
     """

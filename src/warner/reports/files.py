@@ -522,9 +522,9 @@ def sql_text(text: str) -> str:
 
 
 class Reader(NamedTuple):
-    """Way to open files of one format: as one relation, whose values may have labels.
+    """Reader of files of one format as one relation, whose values may have labels.
 
-    `relation` takes files, and whether the names of their folders are columns, as texts.
+    `relation` takes the files, and True to add the names of their folders as columns of text.
     """
 
     relation: Callable[[Sequence[str], bool], Any]
