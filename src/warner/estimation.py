@@ -330,7 +330,7 @@ class Estimate(TableResult):
     ) -> Mean:
         """Estimate the mean of numeric answers, in each group, with its interval.
 
-        It is the unbiased one that its interval belongs to, whatever method gave the shares.
+        The mean is always the unbiased estimate, to which its interval belongs, whatever the method of the shares.
 
         Parameters
         ----------

@@ -27,7 +27,7 @@ A worked number: 2 of 4 answers, bits at odds 3 : 1. Then p = 3/4 and q = 1/4, e
 variance of 4/2 * (3/16) / (1/4) = 3/2 in a share of 0.
 
 The draw: selection sampling of d answers among K, as in subset selection, in K exact draws; then for each of them, in
-the order of the domain, whether its bit is turned round: d draws, whatever the answer.
+the order of the domain, whether its bit is flipped: d draws, whatever the answer.
 
 References
 ----------
@@ -84,10 +84,10 @@ class BitFlips(FromOdds):
     epsilon : number, optional
         The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
     odds : pair of numbers or str, optional
-        Instead of epsilon: those of a single bit, ``(s, t)`` with s > t: right against turned round.
+        Instead of epsilon: those of a single bit, ``(s, t)`` with s > t: right against flipped.
     size : int, optional
-        Number of answers that each respondent is asked about, d. If not given, the number with the smallest variance: all
-        K or, of few answers, one.
+        Number of answers that each respondent is asked about, d. If not given, the number with the smallest variance:
+        all K or, of few answers, one.
 
     Attributes
     ----------

@@ -99,7 +99,7 @@ def selection(size: int, among: int, random_bytes: RandomBytes) -> bytearray:
 
 
 def selections(sizes: Counts, among: int, width: int, random_bytes: RandomBytes) -> Counts:
-    """Draw many such sets, one of each size, from the same bytes: rows of packed bits, `width` bytes wide."""
+    """Draw a random set of each of these sizes from the same bytes: rows of packed bits, `width` bytes wide."""
     needed = sizes.astype(np.min_scalar_type(256 * (among + 1)))
     columns = np.zeros((width, sizes.size), dtype=np.uint8)  # byte by byte: members come in turn
     for index in range(among):

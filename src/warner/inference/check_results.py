@@ -331,9 +331,9 @@ class Check(TableResult):
 
     @property
     def epsilon_at_least(self) -> PerGroup:
-        """A lower bound on the epsilon that was really spent, if these are randomized responses over these answers.
+        """A lower bound on the epsilon that was spent, if these are randomized responses over these answers.
 
-        0 where nothing is known; None for designs of which no such bound is known. Of a pool, one for each collection.
+        0 where the reports set no bound; None for designs without such a bound. For a pool, one for each collection.
         """
         return self._for_each("epsilon_at_least")
 
@@ -658,7 +658,7 @@ class OpenCheck(TableResult):
     tally : OpenTally
         The reports.
     level : float
-        Reports that fit are found not to with probability at most 1 - ``level``, in all groups together.
+        Reports that fit are rejected with probability at most 1 - ``level``, in all groups together.
     counts : tuple of tuple of AncillaryCount
         What was compared, for each group.
     adjusted : tuple of ndarray

@@ -163,7 +163,7 @@ def check(
         The reports; of a pool each collection is checked, and whether all collections have the same shares. Of an open
         domain what no answer changes is: levels and directions, by their exact laws, without a simulation.
     level : float
-        Reports that fit are found not to with probability at most ``1 - level``, up to the error of the simulation.
+        Reports that fit are rejected with probability at most ``1 - level``, up to the error of the simulation.
     simulations : int
         Number of surveys to simulate for the p-value of G2, for each group.
     rng : numpy.random.Generator, optional

@@ -186,7 +186,7 @@ def dkw_band(readout: SamplingModel, level: float) -> tuple[Array, Array]:
 # Intervals
 
 
-# Methods whose level holds at least; others hold about.
+# Methods with coverage of at least the level; the others are approximate.
 EXACT = frozenset({"clopper_pearson", "exact", "anytime", "dkw", "known"})
 
 
