@@ -103,7 +103,7 @@ def test_labels_of_at_most_so_many_options_are_counted_for_every_option() -> Non
         warner.tally(["none 3"], device)
 
 
-# An option that nobody chooses is rarer than expected at a level of 1 % in about one of 40 runs of the test.
+# An option that no respondent chooses is rarer than expected at a level of 1 % in about one of 40 runs of the test.
 @pytest.mark.filterwarnings("ignore:the reports do not seem to fit the design")
 @pytest.mark.parametrize("limit", [None, 2])
 def test_shares_of_options_are_those_of_separate_exact_binomials_and_need_not_sum_to_one(limit: int | None) -> None:
