@@ -151,3 +151,15 @@ def test_reports_may_come_through_a_pipe(folder: Path) -> None:
     whole = succeeds(folder, *arguments)
     with (folder / "reports.csv").open("rb") as file:
         assert succeeds(folder, "tally", "-", *arguments[2:], stdin=file) == whole
+
+
+def test_a_tally_replaces_no_other_tally_unless_it_is_told_to(folder: Path) -> None:
+    counted = ("tally", "reports.csv", "--column", "answer", "--design", "survey.json", "-o", "day.json")
+    succeeds(folder, *counted)
+    first = (folder / "day.json").read_bytes()
+    succeeds(folder, *counted)  # the same counts, as a job that is repeated has them
+    (folder / "reports.csv").write_text("answer,region\nnever,north\n")
+    assert "day.json already exists with other contents; give another file, or --force" in fails(folder, *counted)
+    assert (folder / "day.json").read_bytes() == first
+    succeeds(folder, *counted, "--force")
+    assert (folder / "day.json").read_bytes() != first

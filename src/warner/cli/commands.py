@@ -429,6 +429,7 @@ class Tally:
     reading: Reading
     origin: Origin
     output: Path | None = None
+    force: bool = False
 
 
 class Estimate:

@@ -28,7 +28,7 @@ from warner.designs import (
 )
 from warner.designs.survey_designs import SURVEYS
 from warner.documents import format_of
-from warner.text import did_you_mean
+from warner.text import did_you_mean, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -197,7 +197,7 @@ def _best(
     if share is not None and quantity != "shares":
         raise ValueError(f"--share must be left out with --quantity {quantity}: it is for shares")
     compared = mechanisms(domain, epsilon=given["epsilon"], share=share, quantity=quantity)
-    tell(compared.reason, err=output is None)
+    tell(wrapped([compared.reason]), err=output is None)
     return compared.design()
 
 

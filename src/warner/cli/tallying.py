@@ -19,7 +19,10 @@ from warner.reports.tallies import Tally
 from warner.text import skipped_words
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from warner.cli import commands
+    from warner.cli.delivering import Saved
 
 
 def tally(options: commands.Tally) -> None:
@@ -31,7 +34,7 @@ def tally(options: commands.Tally) -> None:
     if opened is not None:
         for left_out in filter(None, (opened.left_out(), skipped_words(opened.skipped_files))):
             warn(left_out)
-        deliver_document(opened, output)
+        _deliver(opened, output, force=options.force)
         return
     with ExitStack() as stack:
         with working("counting reports"):
@@ -41,7 +44,15 @@ def tally(options: commands.Tally) -> None:
         sentences = [*(part.left_out() for part in counted.parts), skipped_words(counted.skipped_files)]
         for left_out in filter(None, sentences):
             warn(left_out)
-        deliver_document(counted, output)
+        _deliver(counted, output, force=options.force)
+
+
+def _deliver(counted: Saved, output: Path | None, *, force: bool) -> None:
+    """Print or save a tally; the same tally may be saved again, as by a job that is repeated."""
+    replaced = output.read_bytes() if output is not None and output.exists() and not force else None
+    if replaced is not None and replaced.strip() != counted.to_json().encode().strip():
+        raise FileExistsError(f"{output} already exists with other contents; give another file, or --force")
+    deliver_document(counted, output)
 
 
 def discover(options: commands.Discover) -> None:

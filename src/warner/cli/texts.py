@@ -275,6 +275,8 @@ survey report / Output
   noun NOUN: Word for the respondents, such as pupils.
 survey notice / Output
   output --output -o FILE: File of the notice: .html or .md.
+tally / Output
+  force: Replace an existing file that has other contents.
 discover / Input
   by COLUMN: Group by this column; repeatable.
 discover / Estimator
