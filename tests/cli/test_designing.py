@@ -16,6 +16,7 @@ from cli.shell import SURVEY, fails, run, succeeds
 from warner import RandomizedResponse, SubsetSelection, UnaryEncoding, load_design, mechanisms, surveys
 from warner.designs import MECHANISMS, REPEATED_DESIGNS, Memoized, design_from_json
 from warner.designs.survey_designs import SURVEYS
+from warner.text import wrapped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,7 +103,7 @@ def test_mechanisms_and_survey_designs_are_made_by_name(prompt: Prompt, argument
 def test_the_best_design_is_written_with_the_reason(folder: Path) -> None:
     compared = mechanisms(1000, epsilon=1)
     said = succeeds(folder, "design", "--best", "--size", "1000", "--epsilon", "1", "-o", "best.json")
-    assert said == f"{compared.reason}\nbest.json: {compared.design()!r}\n"
+    assert said == f"{wrapped([compared.reason])}\nbest.json: {compared.design()!r}\n"
     assert load_design(folder / "best.json") == compared.design()
     # For a share of 10 % sets of 4 are better than sets of 2.
     for share, size in ((None, 2), (0.1, 4)):
@@ -115,7 +116,7 @@ def test_the_best_design_is_written_with_the_reason(folder: Path) -> None:
     (folder / "sites.txt").write_text("\n".join(labels), encoding="utf-8")
     done = run(folder, "design", "--best", "--domain-file", "sites.txt", "--epsilon", "0.5")
     assert design_from_json(done.stdout) == mechanisms(labels, epsilon=0.5).design()
-    assert done.stderr.strip() == mechanisms(labels, epsilon=0.5).reason
+    assert done.stderr.strip() == wrapped([mechanisms(labels, epsilon=0.5).reason])
     done = run(folder, "design", "--best", "--answers", "a", "b", "c", "--epsilon", "1")
     assert design_from_json(done.stdout) == RandomizedResponse(["a", "b", "c"], epsilon=1)
 
