@@ -224,7 +224,7 @@ def test_respondents_without_weight_were_sampled(engine: str, tmp_path: Path) ->
         found = warner.estimate(tally)
         assert_allclose(found.table()["se"][0], error(weight * (yes - share) / weight.sum()))
         assert_allclose(found.totals().table()["se"][0], error(weight * yes))
-        assert "40 people in 2 strata" in found.text()
+        assert "40 respondents in 2 strata" in found.text()
 
 
 def test_clusters_of_a_census_need_no_degrees_of_freedom() -> None:
