@@ -111,7 +111,7 @@ def test_means_are_refused() -> None:
 def test_regressions_are_refused() -> None:
     closed = WORDS.closed(["one", "two"])
     reports = WORDS.report_form.written(survey(20).rows[0]).tolist()
-    with pytest.raises(TypeError, match="must hold every answer"):
+    with pytest.raises(TypeError, match="must have every possible answer"):
         warner.regress("word ~ age", {"word": reports, "age": list(range(20))}, closed)
 
 

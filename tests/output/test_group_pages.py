@@ -60,7 +60,7 @@ def test_pictures_and_pages_are_written(tmp_path: Any) -> None:
     page = (tmp_path / "groups.html").read_text(encoding="utf-8")
     assert "B &amp; &lt;C&gt;" in page
     assert "90 % interval, on average over the groups" in page
-    assert "about 90 % of these intervals hold" in page.lower()
+    assert "about 90 % of these intervals contain the true share" in page.lower()
     assert "http" not in page.replace("http-equiv", "")
     for share in together.shares[:, 0].tolist():
         assert f"data-value='{share!r}'" in page

@@ -323,7 +323,7 @@ def test_unequal_clusters_have_the_leverage_of_regressions(sizes: list[int], str
 def test_a_tally_without_rows_has_no_strata() -> None:
     tally = warner.tally({"a": np.array([], dtype=str), "s": np.array([], dtype=int)}, DIRECT, column="a", strata="s")
     assert tally.sample is not None
-    assert tally.sample.described() == "0 people in 0 strata (s)"
+    assert tally.sample.described() == "0 respondents in 0 strata (s)"
 
 
 def test_equal_clusters_have_clusters_less_strata_degrees_of_freedom() -> None:
