@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self, TextIO, TypeAlias, TypeVar
 
-from warner.text import did_you_mean, enumerated
+from warner.text import did_you_mean, enumerated, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -232,16 +232,60 @@ def _with_article(what: str) -> str:
     return f"{'an' if what[0] in 'aeio' else 'a'} {what}"
 
 
-def parsed(text: str, kind: str) -> Document:
-    """Parse the JSON of a document of this kind, without a check of its fields."""
-    what = kind.removeprefix("warner ")
+def parsed(text: str, kind: str, *, picture: bool = False) -> Document:
+    """Parse the JSON of a document of this kind, without a check of its fields; errors can show the line concerned."""
+    what = _with_article(kind.removeprefix("warner "))
     try:
         fields = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        if not picture and not text.lstrip().startswith("{"):
+            raise ValueError(f"{what} must be JSON as warner writes it, but this is a file of another kind") from None
+        raise ValueError(f"{what} must be JSON, but {_unreadable(text, error, picture=picture)}") from None
     except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{_with_article(what)} must be JSON as warner writes it, but this cannot be read: {error}"
-        ) from None
+        raise ValueError(f"{what} must be JSON as warner writes it, but this cannot be read: {error}") from None
     return fields if isinstance(fields, dict) else {}
+
+
+JSON_REMEDIES = (  # by a pattern of what stands at the error
+    (r",\s*[]}]", "remove this comma, which follows the last entry"),
+    (r"['\u2018-\u201e\u00ab\u00bb`]", 'write texts between straight double quotes, "like this"'),
+    (r"//|/\*|#", "remove this comment: JSON has none"),
+    (r"True\b|False\b|None\b", "write true, false and null in lower case"),
+    (r",", "remove this comma, or put an entry before it"),
+    (r"\Z", "the text ends too early: close every quotation mark and bracket"),
+)
+PICTURE_COLUMNS = 70  # of the line of an error that are shown
+
+
+def _unreadable(text: str, error: json.JSONDecodeError, *, picture: bool) -> str:
+    """Return line and column of an error in JSON, and a remedy; with `picture`, also this part of the line."""
+    message, place, before = error.msg, error.pos, text[: error.pos].rstrip()
+    if message.startswith("Invalid control character") and text[place] != "\n":
+        remedy = "remove this character, which cannot be seen; a tab within a text is written \\t"
+    elif message.startswith("Invalid control character"):
+        remedy = "close this text before the end of the line; a line break within a text is written \\n"
+    elif message.startswith("Invalid \\"):
+        remedy = "write a backslash within a text as \\\\"
+    elif message.startswith("Unterminated"):
+        remedy = "close this text with a double quote"
+    elif message == "Extra data":
+        remedy = "remove what follows the last bracket"
+    else:
+        if text[place : place + 1] in {"]", "}"} and before.endswith(","):
+            place = len(before) - 1
+        remedy = next((words for pattern, words in JSON_REMEDIES if re.match(pattern, text[place:])), "")
+        if not remedy and "delimiter" in message:
+            mark = "comma or a closing bracket" if "','" in message else "colon"
+            place, remedy = len(before), f'put a {mark} here; a double quote within a text is written \\"'
+        remedy = remedy or 'write texts between double quotes, "like this"'
+    row, start = text.count("\n", 0, place), text.rfind("\n", 0, place) + 1
+    column, margin = place - start, f"  {row + 1} | "
+    found = f"line {row + 1}, column {column + 1} cannot be read: {remedy}"
+    if not picture:  # of a file that may be another one, with true answers
+        return found
+    left = max(0, column - PICTURE_COLUMNS // 2)
+    shown = printable(text[start:].partition("\n")[0].replace("\t", " ")[left : left + PICTURE_COLUMNS])
+    return f"{found}\n{margin}{shown}\n{' ' * (len(margin) + column - left)}^"
 
 
 def format_of(path: Path) -> str | None:

@@ -241,7 +241,7 @@ def test_help_fits_into_80_columns_and_has_no_types_of_python(prompt: Prompt, co
     ("message", "wanted"),
     [
         ('leave them out with unknown="drop"', "leave them out with --unknown drop"),
-        ("for the truth itself give odds=(1, 0)", "for the truth itself give --odds 1:0"),
+        ("for direct answers give odds=(1, 0)", "for direct answers give --odds 1:0"),
         ("say so with different_people=True", "say so with --different-people"),
         ("give fewer digits, or use epsilon=", "give fewer digits, or use --epsilon"),
         ("crosswise takes p=..., but got q=1/4", "crosswise takes p=..., but got q=1/4"),

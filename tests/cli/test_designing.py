@@ -245,6 +245,12 @@ def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, na
         ("--size 1 --epsilon 1", "at least 2 answers"),
         ("a b --integers --epsilon 1", "--integers needs answers that are whole numbers, but got a, b"),
         ("--domain-file nowhere.txt --epsilon 1", "nowhere.txt"),
+        (f"--domain-file {os.devnull} --epsilon 1", f"{os.devnull} must have one entry per line, but is empty"),
+        (
+            "a b --epsilon 60",
+            "--epsilon must be positive, from 1e-09 to 40.0, but got '60'; for direct answers give --odds",
+        ),
+        ("a b --epsilon 0", "--epsilon must be positive, from 1e-09 to 40.0, but got '0'"),
         # the best for an epsilon
         ("--best --size 9", "--best needs --epsilon, the most that one report may reveal"),
         ("--best --size 9 --epsilon 1 --truth 1/2", "and takes only --quantity and --share, but got epsilon and truth"),

@@ -19,7 +19,10 @@ def labels_in(file: Path) -> list[str]:
         lines = file.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{file} must be text in UTF-8, but has the byte 0x{error.object[error.start]:02x}") from None
-    return [line.rstrip("\r") for line in lines if line.strip()]
+    labels = [line.rstrip("\r") for line in lines if line.strip()]
+    if not labels:
+        raise ValueError(f"{file} must have one entry per line, but is empty")
+    return labels
 
 
 def whole_numbers(labels: Sequence[str], message: str) -> list[int]:

@@ -98,9 +98,9 @@ def epsilon_asked(name: str, epsilon: Number) -> Fraction:
         asked = min(asked, Fraction(float(epsilon)))
     low, high = EPSILON_RANGE
     if not low <= asked <= high:
+        remedy = "; for direct answers give odds=(1, 0)" if asked > high else ""
         raise ValueError(
-            f"{name} must be positive, from {float(low)} to {float(high)}, but got {reprlib.repr(epsilon)}; a "
-            "smaller one says nothing, and for the truth itself give odds=(1, 0)"
+            f"{name} must be positive, from {float(low)} to {float(high)}, but got {reprlib.repr(epsilon)}{remedy}"
         )
     return asked
 

@@ -37,7 +37,7 @@ from warner.documents import Document, check_format, document, loaded, parsed, r
 from warner.reports.counts import OPTION
 from warner.reports.open_tallies import FOUND
 from warner.reports.tallies import RESULTS, Tally
-from warner.text import printable, shortened
+from warner.text import shortened
 
 if TYPE_CHECKING:
     import os
@@ -462,8 +462,7 @@ def check_batch(batch: int) -> None:
 
 def survey_from_json(text: str, folder: Path | None = None) -> Survey:
     """Read the text of a survey file; the files of its designs are in this folder."""
-    _check_json(text)
-    fields = parsed(text, FORMAT)
+    fields = parsed(text, FORMAT, picture=True)
     check_format(fields, FORMAT, VERSION)
     fields = SURVEY_DEFAULTS | fields
     refuse_other_fields("this survey", fields, {"format", "version", *SURVEY_FIELDS}, OPTIONAL_FIELDS)
@@ -489,55 +488,6 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
             f"{cells:,}; ask for fewer groups, or merge answers"
         )
     return survey
-
-
-JSON_REMEDIES = (  # by a pattern of what stands at the error
-    (r",\s*[]}]", "remove this comma, which follows the last entry"),
-    (r"['\u2018-\u201e\u00ab\u00bb`]", 'write texts between straight double quotes, "like this"'),
-    (r"//|/\*|#", "remove this comment: JSON has none"),
-    (r"True\b|False\b|None\b", "write true, false and null in lower case"),
-    (r",", "remove this comma, or put an entry before it"),
-    (r"\Z", "the text ends too early: close every quotation mark and bracket"),
-)
-PICTURE_COLUMNS = 70  # of the line of an error that are shown
-
-
-def _check_json(text: str) -> None:
-    """Raise an error with line and column, a picture of the place, and a remedy if a text is not JSON."""
-    try:
-        json.loads(text)
-    except json.JSONDecodeError as error:
-        message, place, before = error.msg, error.pos, text[: error.pos].rstrip()
-    except RecursionError:  # which `parsed` reports
-        return
-    else:
-        return
-    if message.startswith("Invalid control character") and text[place] != "\n":
-        remedy = "remove this character, which cannot be seen; a tab within a text is written \\t"
-    elif message.startswith("Invalid control character"):
-        remedy = "close this text before the end of the line; a line break within a text is written \\n"
-    elif message.startswith("Invalid \\"):
-        remedy = "write a backslash within a text as \\\\"
-    elif message.startswith("Unterminated"):
-        remedy = "close this text with a double quote"
-    elif message == "Extra data":
-        remedy = "remove what follows the last bracket"
-    else:
-        if text[place : place + 1] in {"]", "}"} and before.endswith(","):
-            place = len(before) - 1
-        remedy = next((words for pattern, words in JSON_REMEDIES if re.match(pattern, text[place:])), "")
-        if not remedy and "delimiter" in message:
-            mark = "comma or a closing bracket" if "','" in message else "colon"
-            place, remedy = len(before), f'put a {mark} here; a double quote within a text is written \\"'
-        remedy = remedy or 'write texts between double quotes, "like this"'
-    row, start = text.count("\n", 0, place), text.rfind("\n", 0, place) + 1
-    column, margin = place - start, f"  {row + 1} | "
-    left = max(0, column - PICTURE_COLUMNS // 2)
-    shown = printable(text[start:].partition("\n")[0].replace("\t", " ")[left : left + PICTURE_COLUMNS])
-    raise ValueError(
-        f"a survey must be JSON, but line {row + 1}, column {column + 1} cannot be read: {remedy}\n"
-        f"{margin}{shown}\n{' ' * (len(margin) + column - left)}^"
-    )
 
 
 def _check_settings(fields: Document) -> None:
