@@ -346,9 +346,7 @@ def test_one_loader_tells_designs_apart(tmp_path: Path) -> None:
         counted = Tally(design, np.arange(1, len(design.law.columns) + 1))
         assert Tally.from_json(counted.to_json()) == counted
     # A file of another kind may hold true answers: only the place of the mistake is shown.
-    comma = (
-        "a design must be JSON, but line 2, column 8 cannot be read: remove this comma, which follows the last entry"
-    )
+    comma = "a design must be JSON, but line 2, column 10 cannot be read: remove this comma, which"
     other = "a design must be JSON as warner writes it, but this is a file of another kind"
     for text, complaint in (('{"mechanism":\n "secret",}', comma), ("secret\nyes\n", other)):
         (tmp_path / "x.json").write_text(text)
