@@ -62,16 +62,6 @@ def _properties_as_prose(_app: Sphinx, what: str, _name: str, obj: Any, _options
         lines[:] = (inspect.getdoc(obj) or "").splitlines()
 
 
-INTERNAL = {"columns", "facts", "footnotes", "json_fields", "printed", "rows_key", "summaries", "title"}  # of results
-
-
-def _skip_internal(_app: Sphinx, what: str, name: str, obj: Any, _skip: bool, _options: Any) -> bool | None:
-    """Leave out the members by which results print themselves."""
-    owner = pydoc.locate(f"{obj.__module__}.{obj.__qualname__.rpartition('.')[0]}") if inspect.isfunction(obj) else None
-    is_of_result = what == "class" and isinstance(owner, type) and issubclass(owner, Result)
-    return True if is_of_result and name in INTERNAL else None
-
-
 def _signature_of_init(
     _app: Sphinx, what: str, _name: str, obj: Any, _options: Any, signature: str | None, _returns: Any
 ) -> tuple[str, None] | None:
@@ -89,7 +79,7 @@ def _name_inherited(_app: Sphinx, what: str, _name: str, obj: Any, _options: Any
         for base in obj.__mro__[1:]:
             if base in (Design, Result, Saved):
                 own = {member for owner in obj.__mro__ for member in vars(owner) if owner not in base.__mro__}
-                names = [member for member in dir(base) if not member.startswith("_") and member not in own | INTERNAL]
+                names = [member for member in dir(base) if not member.startswith("_") and member not in own]
                 shown = ", ".join(f"``{member}``" for member in names if getattr(base, member).__doc__)
                 lines += [f"From :py:obj:`{base.__name__} <{base.__module__}.{base.__name__}>`: {shown}.", ""]
 
@@ -168,6 +158,5 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", _references_as_lists, priority=900)
     app.connect("autodoc-process-docstring", _name_inherited, priority=950)
     app.connect("autodoc-process-signature", _signature_of_init)
-    app.connect("autodoc-skip-member", _skip_internal)
     app.connect("source-read", _examples_end_with_their_fence)
     app.connect("missing-reference", _short_name)

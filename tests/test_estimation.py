@@ -32,6 +32,7 @@ from warner.designs import design_from_json
 from warner.estimation import Estimate, estimated
 from warner.estimators import METHODS
 from warner.estimators.auto import Choice
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +108,7 @@ def test_a_share_outside_its_own_interval_is_marked() -> None:
     )
     found = estimate(Tally(design, counts), method="inv_n")
     assert found.table()["outside"][0]
-    assert found.printed().columns["share (%)"][0].endswith("*")
+    assert typeset(found).columns["share (%)"][0].endswith("*")
     assert "* outside its own interval" in repr(found)
     assert not estimate(Tally(design, counts), method="inv").table()["outside"][0]
 
@@ -222,7 +223,7 @@ def test_what_people_see() -> None:
     assert lines[0].endswith("1,000 reports among 3 answers, epsilon 1, 4 missing left out, 2 unknown left out")
     assert [line.split()[0] for line in lines[2:5]] == ["never", "once", "often"]
     assert lines[5:] == ["Warning: 2 invalid values were left out."]
-    assert found.printed().columns["share (%)"][0] == "81.59"
+    assert typeset(found).columns["share (%)"][0] == "81.59"
     many = repr(estimate(Tally(RandomizedResponse(500, epsilon=1), 1000 + np.arange(500) // 10)))
     assert "... and 480 more" in many
     long = RandomizedResponse(["x" * 300, "y"], epsilon=1)
@@ -248,10 +249,10 @@ def test_a_value_does_not_warn() -> None:
     value = estimated(survey)  # a warning would be an error
     with pytest.warns(UserWarning, match="do not seem to fit") as caught:
         warned = estimate(survey)
-    assert value.doubts() == warned.doubts() == [str(caught[0].message)]
+    assert value.warnings() == warned.warnings() == [str(caught[0].message)]
     assert_array_equal(value.shares, warned.shares)
-    assert value.by_default
-    assert warned.by_default
+    assert value._by_default
+    assert warned._by_default
 
 
 def test_limits_columns_and_doubts_are_computed_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -365,16 +366,16 @@ def test_json_holds_nothing_that_a_terminal_would_obey() -> None:
 def test_a_search_that_ended_early_says_so_at_every_door(tmp_path: Path) -> None:
     whole = estimate(Tally(RandomizedResponse(["yes", "no"], odds=(3, 1)), [40, 60]))
     assert whole.certificate is not None
-    assert whole.doubts() == []
+    assert whole.warnings() == []
     early = replace(whole, certificate=replace(whole.certificate, excess=1e-3, gap=0.0951))
     said = "the search for the most likely shares ended early: others may be more likely, by up to 0.096 nats"
-    assert f"Warning: {said}." in early.printed().notes
+    assert f"Warning: {said}." in typeset(early).notes
     assert json.loads(early.to_json())["warnings"] == [said]
     early.save_page(tmp_path / "page.html")
     assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
     for certificate in (replace(whole.certificate, excess=1e-4, gap=0.01), replace(whole.certificate, gap=5.0)):
-        assert replace(whole, certificate=certificate).doubts() == []  # no consequence; rounding
-    assert replace(early, method="inv_n").doubts() == []  # was not to be the most likely
+        assert replace(whole, certificate=certificate).warnings() == []  # no consequence; rounding
+    assert replace(early, method="inv_n").warnings() == []  # was not to be the most likely
 
 
 @pytest.mark.parametrize(("encoding", "brick"), [("utf-8", "█"), ("cp1252", "#"), ("ascii", "#")])
@@ -446,9 +447,9 @@ def test_the_default_is_the_closest_that_we_know_and_says_why() -> None:
     for many in (dominated(20, 1000), Tally(sets, support, n=500)):
         found = estimate(many)
         assert found.method == "shrink"
-        assert found.by_default
+        assert found._by_default
         assert_array_equal(found.shares, estimate(many, method="shrink").shares)
-        assert found.printed().notes[-1] == f"The default here is shrink: {CLOSEST}."
+        assert typeset(found).notes[-1] == f"The default here is shrink: {CLOSEST}."
         assert json.loads(found.to_json())["reason"] == CLOSEST
         asked = estimate(many, method="shrink")
         assert "the default" not in asked.text()
@@ -590,8 +591,8 @@ def test_normalised_weights_are_shown_with_their_digits() -> None:
     survey = RandomizedResponse(["yes", "no"], odds=(3, 1))
     weighted = estimate(tally(["yes", "no"] * 300, survey, weights=[1 / 512] * 600))
     assert "from 1.2 weighted reports" in weighted.text()
-    assert weighted.printed().columns["reports"] == ["0.586 of 1.2"]
-    assert weighted.printed().columns["share (%)"] == ["50.00"]
+    assert typeset(weighted).columns["reports"] == ["0.586 of 1.2"]
+    assert typeset(weighted).columns["share (%)"] == ["50.00"]
     assert "weights count as 600.0 reports" in weighted.text()
     rare = tally(["yes"] + ["no"] * 599, survey, weights=[1 / 600] * 600)
     assert "0.00167 'yes'" in repr(rare)

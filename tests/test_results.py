@@ -26,6 +26,7 @@ from warner.results import (
     p_values,
     plain,
     rows,
+    typeset,
 )
 from warner.typesetting import Printed, plain_table
 
@@ -204,21 +205,21 @@ def test_many_rows_are_written_without_a_dictionary_for_each() -> None:
 class Shares(TableResult):
     """Two shares with intervals, as a result would declare them."""
 
-    rows_key = "shares"
+    _rows_key = "shares"
 
-    def columns(self, *, star: bool = False) -> list[Column]:
+    def _columns(self, *, star: bool = False) -> list[Column]:
         shown = Estimates(
             np.array([0.365, np.nan]), np.array([0.2913, np.nan]), np.array([0.441, np.nan]), unit="share"
         ).columns("share", "95 % interval", "share", [star, False])
         return [Column("value", objects(["yes", "a_b"]), "value"), *shown, Column("exact", np.array([True, False]))]
 
-    def title(self, *, star: bool = False) -> str:
+    def _title(self, *, star: bool = False) -> str:
         return "Estimated shares"
 
-    def footnotes(self, *, star: bool = False) -> list[str]:
+    def _footnotes(self, *, star: bool = False) -> list[str]:
         return ["N = 200"]
 
-    def facts(self, *, star: bool = False) -> dict[str, Any]:
+    def _facts(self, *, star: bool = False) -> dict[str, Any]:
         return {"level": np.float64(0.95)}
 
 
@@ -253,29 +254,29 @@ def test_one_declaration_is_every_form() -> None:
 class Grid(TableResult):
     """A table whose options can be given by their places, and which is not in the JSON document."""
 
-    rows_key = ""
+    _rows_key = ""
 
-    def columns(self, people: int = 2) -> list[Column]:
+    def _columns(self, people: int = 2) -> list[Column]:
         return [Column("people", np.arange(people), "people"), Column("level", np.full(people, 0.95), "level")]
 
-    def title(self, people: int = 2) -> str:
+    def _title(self, people: int = 2) -> str:
         return f"Grid of {people} rows"
 
-    def facts(self) -> dict[str, Any]:
+    def _facts(self) -> dict[str, Any]:
         return {"design": "coin"}
 
 
 def test_options_of_a_table_can_be_given_by_their_places() -> None:
     assert_array_equal(Grid().table(3)["people"], [0, 1, 2])
-    assert Grid().printed(3) == Grid().printed(people=3)
-    assert Grid().printed(3).title == "Grid of 3 rows"
+    assert typeset(Grid(), 3) == typeset(Grid(), people=3)
+    assert typeset(Grid(), 3).title == "Grid of 3 rows"
     with pytest.raises(TypeError, match="positional"):
         Shares().table(True)
 
 
 def test_columns_with_one_heading_are_both_shown() -> None:
     tally = Tally(RandomizedResponse(["yes", "no"], epsilon=1), [[4, 6], [5, 5]], by=("p",), groups=(("a",), ("b",)))
-    shown = check(tally).printed().columns
+    shown = typeset(check(tally)).columns
     assert (sorted(shown["p"]), shown["p (2)"]) == (["a", "b"], ["1.000", "1.000"])
 
 
@@ -285,7 +286,7 @@ def test_a_table_can_be_left_out_of_the_json_document() -> None:
 
 
 def test_a_terminal_shows_at_most_so_many_rows() -> None:
-    table = Grid().printed(5)
+    table = typeset(Grid(), 5)
     assert plain_table(table, 2).splitlines() == ["Grid of 5 rows", "people  level", "     0   0.95", "     1   0.95",
                                                   "... and 3 more rows"]  # fmt: skip
     assert plain_table(table, 5) == plain_table(table) == Grid().text(5)
@@ -314,7 +315,7 @@ def test_estimates_of_some_rows_of_a_table() -> None:
 class Noted(Grid):
     """A table with a sentence below it."""
 
-    def footnotes(self, size: int = 3) -> list[str]:
+    def _footnotes(self, size: int = 3) -> list[str]:
         return ["weights count as 10 reports"]
 
 
@@ -344,12 +345,12 @@ TABLES = {
 
 
 def test_notes_may_be_an_attribute() -> None:
-    assert Noted().printed().notes == ("Weights count as 10 reports.",)
+    assert typeset(Noted()).notes == ("Weights count as 10 reports.",)
     assert Noted().text().endswith("Weights count as 10 reports.")
 
 
 def test_a_table_without_rows_is_its_title_and_sentences() -> None:
-    assert plain_table(Noted().printed(0)) == "Grid of 0 rows\nWeights count as 10 reports."
+    assert plain_table(typeset(Noted(), 0)) == "Grid of 0 rows\nWeights count as 10 reports."
 
 
 def test_texts_are_cut_except_in_the_last_column_which_fills_the_line() -> None:

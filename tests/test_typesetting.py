@@ -22,7 +22,7 @@ from warner.inference.means import quantile_name
 from warner.inference.quantities import Quantities
 from warner.noncompliance import cheating_detection, sensitivity
 from warner.noncompliance.trait_regressions import unrelated_question_regression
-from warner.results import Result
+from warner.results import Result, typeset
 from warner.text import level_text
 from warner.typesetting import Printed, html, latex, markdown, number_text, rounded
 
@@ -55,7 +55,7 @@ def test_wide_intervals_have_fewer_digits_and_short_ones_more() -> None:
     assert not re.search(r"\d\.\d\d \|", text)
     # 10^8 direct answers: the interval of a share of 10^-5 is 4 sqrt(10^-5 / 10^8) long, 0.00012 points.
     direct = estimate(Tally(RandomizedResponse(["rare", "common"], odds=(1, 0)), [1000, 10**8 - 1000]))
-    assert direct.printed().columns["share (%)"] == ["0.001000"]
+    assert typeset(direct).columns["share (%)"] == ["0.001000"]
 
 
 def test_numbers_that_differ_are_written_differently_near_the_limit_of_doubles() -> None:
@@ -91,8 +91,8 @@ def test_what_is_approximate_says_so() -> None:
 
 def test_groups_have_their_number_of_reports_in_every_form() -> None:
     result = estimate(WEEKS)
-    assert result.printed().columns["week"][::3] == ["1", "2", "(missing)"]
-    assert result.printed().columns["reports"][::3] == ["400 of 1,000", "40 of 100", "0 of 0"]
+    assert typeset(result).columns["week"][::3] == ["1", "2", "(missing)"]
+    assert typeset(result).columns["reports"][::3] == ["400 of 1,000", "40 of 100", "0 of 0"]
     for text in (result.text(), result.to_markdown(), result.to_latex(), result.to_html(), result._repr_html_()):
         assert "400 of 1,000" in text
         assert "40 of 100" in text
@@ -100,7 +100,7 @@ def test_groups_have_their_number_of_reports_in_every_form() -> None:
         assert "None" not in text
     pooled = warner.pool([WEEKS, Tally(RandomizedResponse(list(SURVEY.domain), odds=(3, 1)), WEEKS.counts, by=("week",),
                                        groups=WEEKS.groups)])  # fmt: skip
-    assert estimate(pooled).printed().columns["N"][::3] == ["2,000", "200", "0"]
+    assert typeset(estimate(pooled)).columns["N"][::3] == ["2,000", "200", "0"]
 
 
 def test_what_a_table_rests_on_stands_below_it() -> None:
@@ -116,7 +116,7 @@ def test_what_a_table_rests_on_stands_below_it() -> None:
 
 @pytest.mark.filterwarnings("ignore:the reports do not seem to fit:UserWarning")
 def test_a_share_outside_its_interval_is_marked_and_a_misfit_is_said() -> None:
-    table = estimate(Tally(COIN, [5, 95]), method="inv").printed()
+    table = typeset(estimate(Tally(COIN, [5, 95]), method="inv"))
     assert table.columns["share (%)"] == ["-40.00*"]
     assert any(note.startswith("* outside its own interval: a negative share") for note in table.notes)
     assert any(note.startswith("Warning: the reports do not seem to fit") for note in table.notes)
@@ -171,13 +171,13 @@ def test_a_regression_has_people_references_and_criteria_below_its_table() -> No
         assert f"log-likelihood {fit.log_likelihood:,.2f}, AIC {criteria.aic:,.2f}, BIC {criteria.bic:,.2f}" in text
         assert "against" in text
         assert "e-" not in text.replace("pre-", "")
-    assert fit.printed().title == "Log-odds of 'yes' against 'no': answer ~ x + region"
-    assert list(fit.printed().columns) == ["term", "log-odds", "se", "95 % interval (profile likelihood)", "p"]
+    assert typeset(fit).title == "Log-odds of 'yes' against 'no': answer ~ x + region"
+    assert list(typeset(fit).columns) == ["term", "log-odds", "se", "95 % interval (profile likelihood)", "p"]
 
 
 def test_a_coefficient_has_two_digits_of_its_error() -> None:
     fit = fit_of("A", errors="observed")
-    columns, table = fit.printed(interval="wald").columns, fit.table(interval="wald")
+    columns, table = typeset(fit, interval="wald").columns, fit.table(interval="wald")
     for place, error in enumerate(table["se"]):
         digits = columns["se"][place].replace(".", "").lstrip("0")
         assert len(digits) == 2
@@ -198,7 +198,7 @@ def test_odds_ratios_are_called_so_and_their_errors_are_theirs(letter: str) -> N
     moved = (np.exp(plain["estimate"] + h * plain["se"]) - np.exp(plain["estimate"])) / h
     np.testing.assert_allclose(ratios["se"], moved, rtol=1e-5)
     np.testing.assert_array_equal(ratios["p"], plain["p"])
-    printed = fit.printed(odds=True)
+    printed = typeset(fit, odds=True)
     assert "odds ratio" in printed.columns
     assert "estimate" not in printed.columns
     assert printed.title.startswith("Odds ratios of ")
@@ -218,11 +218,11 @@ def test_an_infinite_odds_ratio_has_no_error() -> None:
     lost = ~np.isfinite(fit_of("D").coefficients)
     assert lost.any()
     assert np.isnan(table["se"][lost]).all()
-    assert "inf" not in fit_of("D").printed(odds=True).columns["se"]
+    assert "inf" not in typeset(fit_of("D"), odds=True).columns["se"]
 
 
 def test_an_ordered_model_says_what_its_ratios_are_of() -> None:
-    printed = fit_of("B", model="ordered").printed(odds=True)
+    printed = typeset(fit_of("B", model="ordered"), odds=True)
     assert printed.title.startswith("Odds ratios of later against earlier answers")
     assert "Cutpoints are shown as the odds of the answers up to there" in " ".join(printed.notes)
 
@@ -357,7 +357,7 @@ def test_every_kind_of_result_is_among_those_that_are_tested() -> None:
 def test_every_result_has_a_table_with_meaningful_digits(name: str, form: str) -> None:
     result = result_of(name)
     text: str = getattr(result, form)()
-    cells = [cell for texts in result.printed().columns.values() for cell in texts]
+    cells = [cell for texts in typeset(result).columns.values() for cell in texts]
     assert cells
     for cell in cells:
         assert not re.search(r"\d(\.\d+)?e[-+]?\d", cell), cell  # no power of ten
@@ -366,13 +366,13 @@ def test_every_result_has_a_table_with_meaningful_digits(name: str, form: str) -
         number = re.fullmatch(r"[-+]?[\d,]*\.(\d+)\*?", cell)
         if number:  # at most six digits after the zeros that lead
             assert len(number[1].lstrip("0")) <= 6, cell
-    assert result.printed().title or name == "interval"
+    assert typeset(result).title or name == "interval"
     assert text
 
 
 @pytest.mark.parametrize("name", [name for name in MAKERS if name not in {"interval", "plan", "mechanisms"}])
 def test_every_result_says_how_many_people_it_rests_on(name: str) -> None:
-    printed = result_of(name).printed()
+    printed = typeset(result_of(name))
     said = " ".join([printed.title, *printed.notes, *printed.columns])
     number = r"N = [\d,]+|[\d,]+ (people|person|respondents?|runs|reports)"
     assert re.search(rf"{number}|two samples|reports|Tests in|against", said)
@@ -380,7 +380,7 @@ def test_every_result_says_how_many_people_it_rests_on(name: str) -> None:
 
 def test_p_values_are_bounded_in_every_table() -> None:
     for name, result in ((name, result_of(name)) for name in MAKERS):
-        for head, texts in result.printed().columns.items():
+        for head, texts in typeset(result).columns.items():
             if head == "p" or head.endswith(" p") or head.startswith("p "):
                 assert all(re.fullmatch(r"<0\.001|[01]\.\d{3}|", text) for text in texts), (name, head, texts)
 
@@ -388,7 +388,7 @@ def test_p_values_are_bounded_in_every_table() -> None:
 def test_of_two_answers_one_share_is_shown_in_words_and_in_papers() -> None:
     for name in ("prediction", "margins", "sensitivity", "sensitivities", "estimate of two answers"):
         result = result_of(name)
-        columns = result.printed().columns
+        columns = typeset(result).columns
         answers: list[str] = columns.get("answer", columns.get("value", []))
         assert "no" not in answers, name
         assert "yes" in answers, name

@@ -83,8 +83,6 @@ class Estimate(TableResult):
         has no reports, and if counts alone have no likelihood.
     choices : tuple of Choice
         For auto, the estimator of each group with reports, with predicted errors.
-    by_default : bool
-        Whether the method is the default.
     """
 
     tally: Collected
@@ -93,7 +91,7 @@ class Estimate(TableResult):
     log_likelihood: PerGroup
     certificate: Certificate | None
     choices: tuple[Choice, ...] = ()
-    by_default: bool = False
+    _by_default: bool = False
 
     @property
     def design(self) -> Design:
@@ -132,7 +130,7 @@ class Estimate(TableResult):
         """
         return dict(self._arrays(Confidence(level, target, simultaneous, anytime)))
 
-    def columns(self, *, rows: int | None = None, **options: Any) -> list[Column]:
+    def _columns(self, *, rows: int | None = None, **options: Any) -> list[Column]:
         """Return the columns; for readers the first of two answers only, and with `rows` the largest shares first."""
         confidence = Confidence(**options)
         if (leading := self._leading(confidence)) is not None:
@@ -162,7 +160,7 @@ class Estimate(TableResult):
         """Return the rows of a table that readers see: all, or the `rows` largest of each group."""
         return largest_first(self.tally, table, rows, ordered=self._ordered)
 
-    def title(self, *, rows: int | None = None, **options: Any) -> str:
+    def _title(self, *, rows: int | None = None, **options: Any) -> str:
         by = [groups_counted(self.tally)] if self.tally.by else []
         leading = self._leading(Confidence(**options))
         what = "shares" if leading is None else conjoined([one.name for one in leading.parts])
@@ -171,9 +169,9 @@ class Estimate(TableResult):
 
     def _foundations(self) -> list[str]:
         reports = ", ".join([f"N = {collected(self.tally)}", *left_out(self.tally), f"estimator {self._name()}"])
-        return [reports, *(f"warning: {doubt}" for doubt in self.doubts())]
+        return [reports, *(f"warning: {doubt}" for doubt in self.warnings())]
 
-    def footnotes(self, *, rows: int | None = None, **options: Any) -> list[str]:
+    def _footnotes(self, *, rows: int | None = None, **options: Any) -> list[str]:
         confidence, tally = Confidence(**options), self.tally
         leading = self._leading(confidence)
         notes = self._notes_on_shares(confidence, rows) if leading is None else leading.notes_on_answers(tally, rows)
@@ -184,7 +182,7 @@ class Estimate(TableResult):
         elif tally.weighted:
             effective = f"{float(np.sum(tally.effective)):,.1f}"
             notes.append(f"intervals are approximate: weights count as {effective} reports; {NO_CLUSTERS}")
-        return [*notes, *(f"warning: {doubt}" for doubt in self.doubts()), *self._why()]
+        return [*notes, *(f"warning: {doubt}" for doubt in self.warnings()), *self._why()]
 
     def _notes_on_shares(self, confidence: Confidence, rows: int | None) -> list[str]:
         table = self._of_interest(confidence)
@@ -440,7 +438,7 @@ class Estimate(TableResult):
         numbers = () if self.tally.k == 2 else self._numbers(confidence)
         return Quantities(numbers) if numbers else None
 
-    def summaries(self, **options: Any) -> tuple[Any, ...]:
+    def _summaries(self, **options: Any) -> tuple[Any, ...]:
         """Return mean, median and standard deviation, if the text contains them; options are those of `table`."""
         confidence = Confidence(**options)
         if (leading := self._leading(confidence)) is not None:
@@ -585,7 +583,7 @@ class Estimate(TableResult):
 
         return self._with_library(presence(self.tally, level=level, correction=correction, power=power))
 
-    def json_fields(self, **options: Any) -> Document:
+    def _json_fields(self, **options: Any) -> Document:
         """Return design, method, reports, kind of intervals, and the rows; options are those of `table`."""
         tally, confidence = self.tally, Confidence(**options)
         left = {*tally.by, RESULT_COLUMN}
@@ -611,7 +609,7 @@ class Estimate(TableResult):
             "approximate": self._approximate(confidence),
             **({} if tally.sample is None else {"sample": sample_in_words(tally, confidence)}),
             **({"sample_notes": self._sample_notes()} if self._sample_notes() else {}),
-            "warnings": self.doubts(),
+            "warnings": self.warnings(),
             **summaries,
             "values": TableRows(group_column(tally.by, tally.groups, tally.k) | values),
         }
@@ -626,7 +624,7 @@ class Estimate(TableResult):
         **options
             Options of `table`.
         """
-        shown, confidence = self.printed(rows=rows, **options), Confidence(**options)
+        shown, confidence = self._printed(rows=rows, **options), Confidence(**options)
         if self._leading(confidence) is not None:
             return plain_table(shown)
         table = self._of_interest(confidence)
@@ -636,7 +634,7 @@ class Estimate(TableResult):
         return plain_table(shown, bars=(shares[self._rows_shown(table, rows)] / largest).tolist())
 
     def _repr_html_(self) -> str:
-        return fragment(self.printed(rows=FIRST_ROWS))
+        return fragment(self._printed(rows=FIRST_ROWS))
 
     def plot(
         self,
@@ -748,16 +746,16 @@ class Estimate(TableResult):
         """Properties of the estimator; for auto, of the choice for the first group."""
         return described(self.choices[0].method if self.choices else self.method)
 
-    def doubts(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """Return warnings: values left out, reports that do not fit, shares all equal."""
-        return list(self._doubts)
+        return list(self._warnings)
 
     @cached_property
     def _misfit(self) -> str:
         return fit_warning(self.tally)
 
     @cached_property
-    def _doubts(self) -> list[str]:
+    def _warnings(self) -> list[str]:
         rows = np.atleast_2d(self.shares)
         silent = (rows == rows[:, :1]).all(axis=-1)  # because people are alike, or because no support exceeds the noise
         symmetric = all(full_symmetry(part.design.law) is not None for part in self.tally.parts)
@@ -780,7 +778,7 @@ class Estimate(TableResult):
 
     def _reason(self) -> str:
         """Reason for the default method; empty if the method was requested."""
-        return self._estimator.reason(self.tally) if self.by_default else ""
+        return self._estimator.reason(self.tally) if self._by_default else ""
 
 
 def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Generator | None = None) -> Estimate:
@@ -822,12 +820,12 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
 
 
 def estimated(tally: Collected, *, method: MethodAsked = None, rng: np.random.Generator | None = None) -> Estimate:
-    """Estimate as `estimate` does, without a warning, for callers that pass on `Estimate.doubts`."""
+    """Estimate as `estimate` does, without a warning, for callers that pass on `Estimate.warnings`."""
     refuse_uncounted(tally, "estimate(Tally(design, counts))")
     chosen, custom = method_asked(method, tally)
     refuse_silent(tally)
     result = _auto(tally, rng) if chosen == AUTO else _by_method(tally, chosen, custom)
-    return replace(result, by_default=method is None)
+    return replace(result, _by_default=method is None)
 
 
 def _by_method(tally: Collected, method: str, custom: Method | None = None) -> Estimate:

@@ -69,17 +69,17 @@ class Result(ABC):
     def to_dict(self) -> Document:
         """Return the result as a JSON document; numbers that are not finite are None."""
 
-    def summaries(self, **options: Any) -> Sequence[Result]:
+    def _summaries(self, **options: Any) -> Sequence[Result]:
         """Return the results that the text has in its sentences, such as the mean; options are those of `table`."""
         return ()
 
-    def json_fields(self, *_: Any, **options: Any) -> Document:
+    def _json_fields(self, *_: Any, **options: Any) -> Document:
         """Return the fields of `to_dict`, with large tables as columns, from which JSON is written."""
         return self.to_dict(**options)
 
     def to_json(self, **options: Any) -> str:
         """Write the result as JSON; options are those of `to_dict`."""
-        return as_json(self.json_fields(**options))
+        return as_json(self._json_fields(**options))
 
     def to_frame(self, library: str | None = None, **options: Any) -> Any:
         """Return the table as a data frame.
@@ -110,24 +110,24 @@ class Result(ABC):
         """Return a result from the same reports, whose data frames are in the same library."""
         return with_library(result, self._input_library())
 
-    def printed(self, *_: Any, **options: Any) -> Printed:
+    def _printed(self, *_: Any, **options: Any) -> Printed:
         """Return the table for a paper: headings and texts, a title and notes; options are those of `table`."""
         return Printed(printed(self.table(**options)))
 
     def to_markdown(self, **options: Any) -> str:
         """Write the table in Markdown; options are those of `table`."""
-        return markdown(self.printed(**options))
+        return markdown(self._printed(**options))
 
     def to_latex(self, **options: Any) -> str:
         """Write the table in LaTeX, with the rules of the package booktabs; options are those of `table`."""
-        return latex(self.printed(**options))
+        return latex(self._printed(**options))
 
     def to_html(self, **options: Any) -> str:
         """Write the table as a page that word processors open; options are those of `table`."""
-        return html(self.printed(**options))
+        return html(self._printed(**options))
 
     def _repr_html_(self) -> str:
-        return fragment(self.printed())
+        return fragment(self._printed())
 
     def __repr__(self) -> str:
         return self.text()
@@ -176,59 +176,85 @@ class TableResult(Result):
     """A result that is one table.
 
     A subclass declares its columns, title and notes once; arrays, JSON, data frames, text, HTML and tables for papers
-    follow. Options, such as ``level=``, are parameters of `columns`; title, footnotes and facts accept the same ones.
+    follow. Options, such as ``level=``, are parameters of `_columns`; `_title`, `_footnotes` and `_facts` accept them
+    too. The functions below the class, such as `typeset`, return these parts to other modules.
     """
 
     # Name of the rows in JSON; None: each column is a field of the document; empty: JSON has the facts only
-    rows_key: ClassVar[str | None] = "rows"
+    _rows_key: ClassVar[str | None] = "rows"
 
     @abstractmethod
-    def columns(self, *_: Any, **options: Any) -> Sequence[Column]:
+    def _columns(self, *_: Any, **options: Any) -> Sequence[Column]:
         """Return the columns, in the order of the table."""
 
     @abstractmethod
-    def title(self, *_: Any, **options: Any) -> str:
+    def _title(self, *_: Any, **options: Any) -> str:
         """Return the line above the table, without a full stop."""
 
-    def footnotes(self, *_: Any, **options: Any) -> Sequence[str]:
+    def _footnotes(self, *_: Any, **options: Any) -> Sequence[str]:
         """Return the sentences below the table."""
         return ()
 
-    def facts(self, *_: Any, **options: Any) -> Document:
+    def _facts(self, *_: Any, **options: Any) -> Document:
         """Return the fields of the JSON document besides the columns."""
         return {}
 
     def table(self, *given: Any, **options: Any) -> dict[str, Counts]:
         """Return the columns as arrays, by name."""
-        return {column.name: column.values for column in self.columns(*given, **options) if column.values is not None}
+        return {column.name: column.values for column in self._columns(*given, **options) if column.values is not None}
 
-    def json_fields(self, *given: Any, **options: Any) -> Document:
+    def _json_fields(self, *given: Any, **options: Any) -> Document:
         """Return the facts and the columns; a large table as ``TableRows``."""
-        facts: Document = plain(self.facts(*given, **options)) | skipped_fields(self._skipped_files())
-        if self.rows_key == "":
+        facts: Document = plain(self._facts(*given, **options)) | skipped_fields(self._skipped_files())
+        if self._rows_key == "":
             return facts
         table = self.table(*given, **options)
-        if self.rows_key is not None:
-            return {**facts, self.rows_key: TableRows(table)}
+        if self._rows_key is not None:
+            return {**facts, self._rows_key: TableRows(table)}
         grouped = bool(getattr(self, "groups", ()))
         return {**facts, **{name: plain(column if grouped else column[0]) for name, column in table.items()}}
 
     def to_dict(self, *given: Any, **options: Any) -> Document:
         """Return the result as a JSON document; numbers that are not finite are None."""
-        return listed(self.json_fields(*given, **options))
+        return listed(self._json_fields(*given, **options))
 
-    def printed(self, *given: Any, **options: Any) -> Printed:
+    def _printed(self, *given: Any, **options: Any) -> Printed:
         """Return the table for a paper: headings and texts, a title and notes."""
         texts: dict[str, list[str]] = {}
-        for column in self.columns(*given, **options):
+        for column in self._columns(*given, **options):
             if column.heading:  # a group may be named like another column
                 texts[f"{column.heading} (2)" if column.heading in texts else column.heading] = column.shown()
-        notes = (*map(sentence, self.footnotes(*given, **options)), *self._skipped_sentences())
-        return Printed(texts, self.title(*given, **options), notes)
+        notes = (*map(sentence, self._footnotes(*given, **options)), *self._skipped_sentences())
+        return Printed(texts, self._title(*given, **options), notes)
 
     def text(self, *given: Any, **options: Any) -> str:
         """Return the table for a terminal."""
-        return plain_table(self.printed(*given, **options))
+        return plain_table(self._printed(*given, **options))
+
+
+def typeset(result: Result, *given: Any, **options: Any) -> Printed:
+    """Return the table of a result for a paper: headings and texts, a title and notes."""
+    return result._printed(*given, **options)
+
+
+def title_of(result: TableResult) -> str:
+    """Return the line above the table, without a full stop."""
+    return result._title()
+
+
+def footnotes_of(result: TableResult, *given: Any, **options: Any) -> Sequence[str]:
+    """Return the sentences below the table."""
+    return result._footnotes(*given, **options)
+
+
+def document_of(result: Result, **options: Any) -> Document:
+    """Return the fields of ``to_dict()``, with large tables as `TableRows`, which `as_json` writes at once."""
+    return result._json_fields(**options)
+
+
+def summaries_of(result: Result, **options: Any) -> Sequence[Any]:
+    """Return the results that the text of a result has in its sentences, such as the mean."""
+    return result._summaries(**options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -409,7 +435,7 @@ def _json(value: Any) -> str:
 
 
 def as_json(fields: Document) -> str:
-    """Write what `json_fields` or `to_dict` returned; rows of tables are fields of the document itself."""
+    """Write what `document_of` or `to_dict` returned; rows of tables are fields of the document itself."""
     tables: dict[str, TableRows] = {}
 
     def named(value: Any) -> str:

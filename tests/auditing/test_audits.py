@@ -24,6 +24,7 @@ from warner import Audit, ProjectiveGeometry, RandomizedResponse, SubsetSelectio
 from warner.auditing.audits import chance_of_repeating, epsilon_at_least, epsilon_bounds
 from warner.auditing.statistics import Event, Observed, Statistic, statistics_of
 from warner.designs import MECHANISMS, Design
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -344,11 +345,11 @@ def test_an_audit_is_the_same_in_every_form(found: Audit) -> None:
     assert fields["epsilon_claimed"] == COIN.epsilon
     assert fields["pairs"] == [pair._asdict() for pair in found.pairs]
     assert len(found.to_frame()) == 2
-    shown = found.printed().columns
+    shown = typeset(found).columns
     assert [float(text) for text in shown["epsilon at least"]] == sorted(
         (math.floor(1000 * pair.epsilon_at_least) / 1000 for pair in found.pairs), reverse=True
     )
-    assert found.printed().notes[0] == found.text().split("\n")[0]
+    assert typeset(found).notes[0] == found.text().split("\n")[0]
 
 
 def test_which_answers_are_tried() -> None:

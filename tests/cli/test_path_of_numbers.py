@@ -14,6 +14,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from warner import RandomizedResponse, SquareWave, Tally, estimate, estimate_groups, grid, tally
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +45,7 @@ def test_an_estimate_by_group_leads_with_the_numbers_of_each(salaries: Any) -> N
     result = estimate(tally(salaries, SALARIES, column="salary", by="department"))
     rows = result.text().partition("method of the interval\n")[2].splitlines()
     assert [row.split()[0] for row in rows[:9]] == ["HR", "IT", "Sales"] * 3
-    shown = result.printed().columns
+    shown = typeset(result).columns
     assert shown["quantity"] == np.repeat(NUMBERS, 3).tolist()
     assert shown["reports"] == [f"{number:,}" for number in np.tile(result.tally.n, 3)]
     asked = result.mean(), result.median(), result.standard_deviation()
@@ -62,8 +63,8 @@ def test_many_groups_are_counted_and_the_first_are_shown() -> None:
     counts = [SALARIES.simulate(np.full(201, 1 / 201), 50, rng=np.random.default_rng(seed)) for seed in range(5)]
     result = estimate(Tally(SALARIES, counts, by=("shop",), groups=tuple((number,) for number in range(5))))
     assert "\n... and 2 more groups." in result.text(rows=3)
-    assert len(result.printed(rows=3).columns["shop"]) == 3 * 3
-    assert len(result.printed().columns["shop"]) == 3 * 5
+    assert len(typeset(result, rows=3).columns["shop"]) == 3 * 3
+    assert len(typeset(result).columns["shop"]) == 3 * 5
 
 
 def test_one_line_names_the_narrower_method_where_it_can_be_used(salaries: Any) -> None:
@@ -84,7 +85,7 @@ def test_one_line_names_the_narrower_method_where_it_can_be_used(salaries: Any) 
 
 def test_any_time_results_have_no_standard_deviation(salaries: Any) -> None:
     result = estimate(tally(salaries, SALARIES, column="salary"))
-    assert result.printed(anytime=True).columns["quantity"] == NUMBERS[:2]
+    assert typeset(result, anytime=True).columns["quantity"] == NUMBERS[:2]
     assert "standard_deviation" not in result.to_dict(anytime=True)
 
 
@@ -124,8 +125,8 @@ def test_means_are_drawn_over_time(salaries: Any) -> None:
 def test_groups_estimated_together_lead_with_their_means(salaries: Any, tmp_path: Path) -> None:
     together: Any = estimate_groups(tally(salaries, SALARIES, column="salary", by="department"))
     mean = together.mean()
-    assert together.printed().columns["mean"] == [value for value, _ in mean.value_texts()]
-    assert together.printed(rows=2).columns["department"] == ["HR", "IT"]
+    assert typeset(together).columns["mean"] == [value for value, _ in mean.value_texts()]
+    assert typeset(together, rows=2).columns["department"] == ["HR", "IT"]
     assert "Partially pooled means of 3 groups by department" in together.text()
     assert len(together.table()["value"]) == 3 * 201
     assert together.plot(ax=axes()).lines[0].get_xdata().tolist() == mean.value.tolist()

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from warner import RandomizedResponse, Tally, estimate, estimate_groups, plan, pool, regress, regression_table, tally
+from warner.results import typeset
 from warner.surveys import crosswise
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def test_weighted_tables_have_respondents_and_standard_errors(people: Any, by: s
     for text in (result.text(), result.to_latex(), result.to_markdown(), result._repr_html_()):
         assert total in text
         assert re.search(r"\bse\b", text)
-    shown = result.printed().columns
+    shown = typeset(result).columns
     errors = 100 * result.table()["se"][:: result.tally.k]
     assert [float(error) for error in shown["se"]] == pytest.approx(errors, abs=0.051)
     document = result.to_dict()
@@ -71,7 +72,7 @@ def test_weighted_tables_have_respondents_and_standard_errors(people: Any, by: s
         mean: Any = result.mean([1, 0])
         assert mean.table()["respondents"].tolist() == mean.to_dict()["respondents"] == n.tolist()
         pooled = estimate_groups(result.tally)
-        assert pooled.printed().columns["respondents"] == shown["respondents"]
+        assert typeset(pooled).columns["respondents"] == shown["respondents"]
         assert pooled.to_dict()["respondents"] == np.sum(n)
 
 
@@ -79,7 +80,7 @@ def test_tables_without_weights_are_as_before(people: Any) -> None:
     result: Any = estimate(tally(people, SURVEY, column="answer"))
     assert result.tally.people is None
     assert "respondents" not in result.to_dict()
-    assert {"se", "respondents"}.isdisjoint(result.printed().columns)
+    assert {"se", "respondents"}.isdisjoint(typeset(result).columns)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_respondents_left_out_are_counted_by_column(models: list[Any], people: A
 
 def test_a_paper_table_has_two_lines_of_notes(models: list[Any]) -> None:
     plain, _ = models
-    first, second = plain.printed().notes
+    first, second = typeset(plain).notes
     assert first == (
         "N = 1,000 respondents (200 left out: 200 without age); standard errors from the observed information."
     )
@@ -142,11 +143,11 @@ def test_caveats_of_coefficients_are_in_a_paper_table_too(people: Any) -> None:
 
 def test_several_models_are_one_table(models: list[Any]) -> None:
     table = regression_table(models)
-    shown = table.printed().columns
+    shown = typeset(table).columns
     terms = ["age", "region[T.south]", "Intercept", "respondents", "log-likelihood", "AIC", "BIC"]
     assert shown["term"] == terms
     for name, fit in zip(("(1)", "(2)"), models, strict=True):
-        own = fit.printed().columns
+        own = typeset(fit).columns
         cells = {
             term: f"{value} ({error})"
             for term, value, error in zip(own["term"], own["log-odds"], own["se"], strict=True)
@@ -158,7 +159,7 @@ def test_several_models_are_one_table(models: list[Any]) -> None:
             "AIC": "" if fit.criteria.aic is None else f"{fit.criteria.aic:,.1f}",
             "BIC": "" if fit.criteria.bic is None else f"{fit.criteria.bic:,.1f}",
         }
-    assert len(table.printed().notes) == 2
+    assert len(typeset(table).notes) == 2
     frame = table.to_frame()
     assert isinstance(frame, pd.DataFrame)
     assert frame["estimate"].tolist() == [*models[0].coefficients, *models[1].coefficients]
@@ -167,7 +168,7 @@ def test_several_models_are_one_table(models: list[Any]) -> None:
         assert "762" in text
     odds = regression_table(models[:1], names=["odds"], odds=True)
     assert odds.table()["odds_ratio"].tolist() == np.exp(models[0].coefficients).tolist()
-    assert "odds" in odds.printed().columns
+    assert "odds" in typeset(odds).columns
 
 
 @pytest.mark.parametrize(

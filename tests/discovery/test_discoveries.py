@@ -16,6 +16,7 @@ import warner
 from warner import Discovery, OpenDomain, OpenTally, discover
 from warner.discovery.prefix_search import fewest_crafted, search
 from warner.inference.binomial import at_least, binomial_limits
+from warner.results import typeset
 
 WORDS = OpenDomain(epsilon=4, letters="a-z()", length=8, step=3)
 SHARES = {"the": 0.3, "(other)": 0.2, "of": 0.15, "Größe": 0.1, "rare": 0.012}
@@ -73,14 +74,14 @@ def test_a_text_that_looks_like_other_is_told_apart_at_every_door() -> None:
     assert "\n'(other)'" in text
     rows = found().to_dict()["values"]
     assert [row["other"] for row in rows if row["value"] == "(other)"] in ([True, False], [False, True])
-    assert {"(other)", "'(other)'"} < set(found().printed().columns["value"])
+    assert {"(other)", "'(other)'"} < set(typeset(found()).columns["value"])
 
 
 def test_tables_for_papers_show_control_characters_as_escapes() -> None:
     design = OpenDomain(epsilon=6, bytes=4, normalize=())
     blocks = design.values.encoded(["a\nb|"] * 1000).blocks
     table = discover(warner.tally(design.draw(blocks, np.random.default_rng(2).bytes), design, codes=True))
-    assert table.printed().columns["value"] == ["a\\nb|"]
+    assert typeset(table).columns["value"] == ["a\\nb|"]
 
 
 def test_the_text_says_what_it_rests_on() -> None:
@@ -271,7 +272,7 @@ def test_the_text_shows_the_first_values_of_each_group() -> None:
     lines = grouped.text(rows=1).splitlines()
     assert lines[2].split()[:2] == ["1", str(grouped.values[0][0])]
     assert lines[3] == f"{first - 1} more value{'s were' if first > 2 else ' was'} found."
-    assert len(grouped.printed().columns["value"]) == len(grouped.table()["value"]) == first
+    assert len(typeset(grouped).columns["value"]) == len(grouped.table()["value"]) == first
     assert lines[4] == "No value rises above the noise in 2."
 
 
@@ -282,7 +283,7 @@ def test_a_group_that_is_too_small_finds_nothing() -> None:
     assert nothing.values == [(), ()]
     assert np.isinf(nothing.smallest_share).all()
     assert nothing.text().startswith("Detected values\nNo value rises above the noise in 1, 2.\n")
-    assert nothing.printed().notes[0] == "No value rises above the noise in 1, 2."
+    assert typeset(nothing).notes[0] == "No value rises above the noise in 1, 2."
     assert "1: Not even a share of 100 %" in nothing.text()
     assert "inf" not in nothing.text()
     assert nothing.to_dict()["values"] == []

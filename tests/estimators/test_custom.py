@@ -104,7 +104,7 @@ def test_a_function_cannot_take_the_name_of_a_method_and_a_pool_has_no_counts_to
 
 def test_shares_that_do_not_sum_to_one_are_said_to() -> None:
     estimate = warner.estimate(Tally(THREE, [50, 30, 20]), method=lambda counts, design: np.full(3, 0.2))
-    assert "the shares do not sum to 100 %, because own gives no distribution" in estimate.doubts()
+    assert "the shares do not sum to 100 %, because own gives no distribution" in estimate.warnings()
     assert np.isnan(estimate.log_likelihood)
 
 

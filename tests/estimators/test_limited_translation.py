@@ -15,6 +15,7 @@ from scipy.special import ndtri, xlogy
 
 from strategies import surveys
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate, inv_n, inv_p, metrics, mle, shrink, simulate
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,7 +132,7 @@ def test_rounded_weights_leave_no_count_above_the_number_of_reports() -> None:
     assert (scaled <= n[..., np.newaxis]).all()
     with pytest.warns(UserWarning, match="do not seem to fit"):
         found = estimate(tally, method="shrink")
-    assert any("allow no shares" in warning for warning in found.doubts())
+    assert any("allow no shares" in warning for warning in found.warnings())
 
 
 # What it says where the limits had to be widened
@@ -141,7 +142,7 @@ def test_limits_are_widened_by_the_deviance_of_the_best_distribution() -> None:
     # By symmetry the best shares are 1/2 and 1/2, at which 31 of 50 have the deviance 100 (.62 ln 1.24 + .38 ln .76).
     design, needed = UnaryEncoding(2, p=0.9, q=0.1), 10 * math.sqrt(0.62 * math.log(1.24) + 0.38 * math.log(0.76))
     assert needed > ndtri(0.75) + 1
-    (said,) = [text for text in estimate(Tally(design, [31, 31], n=50), method="shrink").doubts() if "allow" in text]
+    (said,) = [text for text in estimate(Tally(design, [31, 31], n=50), method="shrink").warnings() if "allow" in text]
     assert f"up to {needed:.2f} are allowed" in said
 
 
@@ -152,9 +153,9 @@ def test_wider_limits_are_said_at_every_door(tmp_path: Path) -> None:
         found = estimate(Tally(design, bad, n=1000), method="shrink")
     said = "allow no shares that all are within 2.96 standard errors of what each count says, so that up to"
     widest = errors_promised(bad.astype(float), 1000, design)
-    (warning,) = [warning for warning in found.doubts() if said in warning]
+    (warning,) = [warning for warning in found.warnings() if said in warning]
     assert f"up to {widest:.2f} are allowed" in warning
-    assert f"Warning: {warning}." in found.printed().notes
+    assert f"Warning: {warning}." in typeset(found).notes
     assert warning in json.loads(found.to_json())["warnings"]
     found.save_page(tmp_path / "page.html")
     assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -162,8 +163,8 @@ def test_wider_limits_are_said_at_every_door(tmp_path: Path) -> None:
         grouped = estimate(
             Tally(design, np.array([good, bad]), n=[1000, 1000], by=("g",), groups=((1,), (2,))), method="auto"
         )
-    assert any("the counts of 1 group allow" in warning for warning in grouped.doubts())
-    assert not any("allow" in warning for warning in estimate(Tally(design, good, n=1000), method="shrink").doubts())
+    assert any("the counts of 1 group allow" in warning for warning in grouped.warnings())
+    assert not any("allow" in warning for warning in estimate(Tally(design, good, n=1000), method="shrink").warnings())
 
 
 # Consistency

@@ -25,6 +25,7 @@ from warner import Channel, RandomizedResponse, SquareWave, UnaryEncoding, runti
 from warner.explanation.explanations import explain
 from warner.regression.data import Observations
 from warner.regression.scores import debiased
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -310,7 +311,7 @@ def test_table_text_and_json_say_the_same() -> None:
     text = fit.text()
     assert repr(fit) == text
     assert text.startswith("Linear regression of score, corrected for the randomization: age + q0\n")
-    assert list(fit.printed(0.9).columns) == ["term", "estimate", "se", "90 % interval", "p"]
+    assert list(typeset(fit, 0.9).columns) == ["term", "estimate", "se", "90 % interval", "p"]
     assert "not on the outcome" in text
     assert "No distribution of the errors" in text
     assert "against the answer 'no' (q0)" in text

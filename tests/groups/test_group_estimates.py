@@ -29,6 +29,7 @@ from warner import (
 from warner.groups import fay_herriot
 from warner.groups.group_intervals import COVERAGE_WORDS, exact_limits
 from warner.inference.quantities import Quantities
+from warner.results import typeset
 from warner.text import p_value, sentence
 
 EXAMPLE = reference("groups")["groups"]
@@ -54,7 +55,7 @@ def test_rows_bound_what_is_printed_of_many_answers(rows: int, groups: int, answ
     shares = 1 / np.arange(1, k + 1) ** 2
     many = drawn(RandomizedResponse(k, epsilon=8), [shares / shares.sum()] * 30, [2_000] * 30, rng)
     found = estimate_groups(many)
-    printed = found.printed(rows=rows)
+    printed = typeset(found, rows=rows)
     assert len(printed.columns["value"]) == groups * answers <= max(200, rows)
     assert len(set(printed.columns["g"])) == groups
     largest = np.argsort(-found.shares[0], kind="stable")[:answers]
@@ -63,14 +64,14 @@ def test_rows_bound_what_is_printed_of_many_answers(rows: int, groups: int, answ
         f"{k - answers} more answers in each group"
     ]
     assert printed.notes[0] == f"... and {', '.join(left)}."
-    assert len(found.printed().columns["value"]) == 30 * k
+    assert len(typeset(found).columns["value"]) == 30 * k
 
 
 def test_rows_bound_the_groups_of_two_answers() -> None:
     found = estimate_groups(REGIONS)
-    assert found.printed(rows=3).columns["region"] == ["A", "B", "C"]
-    assert found.printed(rows=3).notes[0] == "... and 5 more groups."
-    assert found.printed(rows=8) == found.printed()
+    assert typeset(found, rows=3).columns["region"] == ["A", "B", "C"]
+    assert typeset(found, rows=3).notes[0] == "... and 5 more groups."
+    assert typeset(found, rows=8) == typeset(found)
 
 
 # Numbers
@@ -233,9 +234,9 @@ def test_every_door_says_for_whom_intervals_hold() -> None:
         assert document["holds"] == COVERAGE_WORDS[kind]
         assert document["kind"] == kind
         assert words in together.text(kind=kind)
-        assert words in "".join(together.printed(kind=kind).columns)
+        assert words in "".join(typeset(together, kind=kind).columns)
     document = json.loads(together.to_json())
-    assert sentence(document["meaning"]) in together.printed().notes
+    assert sentence(document["meaning"]) in typeset(together).notes
     assert sentence(document["meaning"]) in " ".join(together.text().split("\n"))
     assert "warner.estimate" in document["meaning"]
 
@@ -251,7 +252,7 @@ def test_text_json_and_frame_tell_the_same_numbers() -> None:
     frame = together.to_frame("polars", level=0.9)
     assert frame["share"].to_list() == table["share"].tolist()
     text = together.text(level=0.9)
-    assert together.printed(level=0.9).columns["share (%)"][0] == "33.0"
+    assert typeset(together, level=0.9).columns["share (%)"][0] == "33.0"
     assert p_value(together.test().p_value) in text
     assert "90 % interval" in text
 
@@ -288,9 +289,9 @@ def test_ranks_are_expected_ones() -> None:
 
 def test_groups_with_enough_reports_are_told() -> None:
     counts = [[4000, 6000], [5000, 5000], [3000, 7000], [6000, 4000]]
-    doubts = estimate_groups(Tally(NINE, counts, by=("g",), groups=NAMES[:4])).doubts()
+    doubts = estimate_groups(Tally(NINE, counts, by=("g",), groups=NAMES[:4])).warnings()
     assert any("enough reports of their own" in doubt for doubt in doubts)
-    assert not estimate_groups(REGIONS).doubts()
+    assert not estimate_groups(REGIONS).warnings()
 
 
 def test_sizes_that_go_with_shares_are_told() -> None:
@@ -298,15 +299,15 @@ def test_sizes_that_go_with_shares_are_told() -> None:
     n = np.geomspace(50, 3000, 40).astype(int)
     yes = np.clip(0.1 + 0.12 * np.log(n / 50), 0, 1)
     tally = drawn(NINE, np.column_stack([yes, 1 - yes]), n, rng)
-    assert any("size" in doubt for doubt in estimate_groups(tally).doubts())
+    assert any("size" in doubt for doubt in estimate_groups(tally).warnings())
     with_size = estimate_groups(tally, on={"g": list(range(40)), "size": np.log(n)})
-    assert not any("size" in doubt for doubt in with_size.doubts())
+    assert not any("size" in doubt for doubt in with_size.warnings())
 
 
 def test_one_group_keeps_its_share_and_says_so() -> None:
     together = estimate_groups(Tally(COIN, [[40, 60]], by=("g",), groups=NAMES[:1]))
     assert_allclose(together.shares, [[0.3, 0.7]])
-    assert any("nothing to pool" in doubt for doubt in together.doubts())
+    assert any("nothing to pool" in doubt for doubt in together.warnings())
 
 
 # Errors
@@ -357,7 +358,7 @@ def test_one_group_is_its_own() -> None:
     assert_allclose(one.shares[:, 0], 0.4)
     assert one.own[:, 0].tolist() == [1, 0]
     assert one.spread == 0
-    assert one.doubts() == ["there is one group with reports, and nothing to pool: its share is its own"]
+    assert one.warnings() == ["there is one group with reports, and nothing to pool: its share is its own"]
 
 
 def test_a_memoized_design_has_no_trend_unless_people_differ() -> None:
@@ -451,7 +452,7 @@ def test_a_group_without_a_place_along_the_order_has_no_share_and_is_named() -> 
     together = estimate_groups(weeks, along="week")
     assert np.isnan(together.shares[3]).all()
     assert np.isfinite(together.shares[:3]).all()
-    assert together.doubts() == ["groups without a value of 'week' have no place along it, and no share here"]
+    assert together.warnings() == ["groups without a value of 'week' have no place along it, and no share here"]
     assert "nan" not in together.text()
 
 
@@ -525,6 +526,6 @@ def test_means_of_groups_that_cannot_be_are_refused() -> None:
     waves = estimate_groups(drawn(design, np.full((3, 10), 0.1), [50] * 3, np.random.default_rng(1)))
     with pytest.raises(ValueError, match='kind must be "average" under a design whose shares do not show in binomial'):
         waves.mean(kind="each")
-    assert "95 % interval, on average over the groups" in waves.mean().printed().columns
+    assert "95 % interval, on average over the groups" in typeset(waves.mean()).columns
     assert set(Quantities((waves.mean(),)).table()["interval"]) == {"partially pooled, on average over the groups"}
     assert waves.mean().to_markdown()

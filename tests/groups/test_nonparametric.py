@@ -23,6 +23,7 @@ from warner.groups.fay_herriot import (
     values_with_weight,
 )
 from warner.groups.group_estimates import advice
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,9 +148,9 @@ def test_every_door_says_it(tmp_path: Path) -> None:
     together, page = estimate_groups(clustered()), tmp_path / "page.html"
     said = "groups form clusters, or some lie far out"
     assert said.capitalize() in together.text()
-    assert not any(note.startswith("Warning") for note in together.printed().notes)  # separate estimates are as good
+    assert not any(note.startswith("Warning") for note in typeset(together).notes)  # separate estimates are as good
     assert json.loads(together.to_json())["law"] == "any"
-    assert any(said.capitalize() in note for note in together.printed().notes)
+    assert any(said.capitalize() in note for note in typeset(together).notes)
     together.save_page(page)
     assert "Kiefer and Wolfowitz" in page.read_text(encoding="utf-8")
     assert advice(together.tally).startswith(said)

@@ -22,6 +22,7 @@ from warner import (
     tally,
 )
 from warner.inference.presence import adjusted
+from warner.results import typeset
 
 CASES = reference("sample_comparisons")["cases"]
 BROWSER = RandomizedResponse(["A", "B", "C"], odds=(6, 1))
@@ -175,7 +176,7 @@ def test_the_text_of_many_answers_shows_the_smallest_p_values() -> None:
     assert "... and 180 more answers with larger p-values." in lines
     assert "Shares that differ: 1 of 200 answers: 150." in lines
     assert len(found.text(rows=None).splitlines()) > 200
-    assert len(found.printed().columns["value"]) == 200
+    assert len(typeset(found).columns["value"]) == 200
 
 
 def test_family_wise_error_by_enumeration() -> None:

@@ -38,6 +38,7 @@ from warner.inference import checking as fit
 from warner.inference import report_types as kinds
 from warner.inference.checking import fit_warning, likelihood_ratio
 from warner.metrics import negative_log_likelihood
+from warner.results import typeset
 from warner.text import p_value
 
 if TYPE_CHECKING:
@@ -482,12 +483,12 @@ def test_groups_are_checked_apart_and_an_empty_one_says_so() -> None:
     assert_allclose(found.moved_by(6), [6 / (1000 * 0.4), np.nan, 6 / (1000 * 0.4), 6 / (100 * 0.4)])
     lines = found.text().splitlines()
     assert lines[0].startswith("The reports do not fit the design in 1 of 3 groups: p < 0.001")
-    shown = found.printed().columns
+    shown = typeset(found).columns
     assert (shown["region"][0], shown["region"][-1]) == ("c", "b")  # the smallest p-values first
     assert (shown["verdict"][0], shown["verdict"][-1]) == ("does not fit", "no reports")
     assert shown["epsilon at least"][0] == f"{floor(1000 * found.epsilon_at_least[2]) / 1000:g}"
     assert shown["epsilon at least"][-1] == ""
-    assert found.printed().notes[0] == found.verdict() == lines[0]
+    assert typeset(found).notes[0] == found.verdict() == lines[0]
     assert any(line.split()[:2] == ["c", "1,000"] and line.endswith("does not fit") for line in lines)
     assert any(line.split() == ["b", "0", "no", "reports"] for line in lines)
     assert any("c: Answers below the noise floor" in line and "'often'" in line for line in lines)

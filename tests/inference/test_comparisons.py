@@ -42,6 +42,7 @@ from warner.inference.differences import Difference, agreeing, difference, diffe
 from warner.inference.exact_tests import barnard_test, fisher_test
 from warner.inference.intervals import Confidence
 from warner.reports.subtotals import ReportBlock, StoredReports
+from warner.results import typeset
 
 YES = ["yes", "no"]
 FOUND = estimate(Tally(HALF, [400, 350, 250]))
@@ -258,8 +259,8 @@ def test_two_answers_compared() -> None:
     found = FOUND.compare("never", "often")
     assert found.unbiased == pytest.approx(0.6)
     assert found.low < 0.6 < found.high
-    assert found.printed().columns["difference (points)"] == ["+60.0"]
-    assert "unbiased (points)" not in found.printed().columns
+    assert typeset(found).columns["difference (points)"] == ["+60.0"]
+    assert "unbiased (points)" not in typeset(found).columns
     back = FOUND.compare("often", "never")
     assert_allclose([back.unbiased, back.low, back.high], [-found.unbiased, -found.high, -found.low])
     assert back.p_value == pytest.approx(found.p_value)
@@ -272,7 +273,7 @@ def test_two_answers_compared_in_each_group() -> None:
     found = GROUPED.compare("never", "once")
     assert found.unbiased.shape == (3,)
     assert found.unbiased[0] == pytest.approx(FOUND.compare("never", "once").unbiased)
-    columns = found.printed().columns
+    columns = typeset(found).columns
     assert columns["group"] == ["north", "south", "(missing)"]
     assert columns["difference (points)"][1:] == ["no reports", "-75.0"]  # mle shares 1/8, 7/8
     assert columns["unbiased (points)"][1:] == ["no reports", "-80.0"]
@@ -370,7 +371,7 @@ def test_a_difference_is_that_of_the_shares_that_are_shown() -> None:
         assert_allclose(compared.difference, np.clip(found.shares[:, 0] - found.shares[:, 1], -1, 1))
         assert between.difference == pytest.approx(np.clip(found.shares[0, 1] - found.shares[1, 1], -1, 1))
         assert_allclose(compared.unbiased, [4 * (1 - 9) / 12, 4 * (9 - 1) / 10])  # beyond what shares can be
-        assert compared.printed().columns["unbiased (points)"] == ["-266.7", "+320.0"]
+        assert typeset(compared).columns["unbiased (points)"] == ["-266.7", "+320.0"]
         assert json.loads(compared.to_json())["difference"] == compared.difference.tolist()
 
 

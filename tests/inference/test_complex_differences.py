@@ -19,6 +19,7 @@ from warner import RandomizedResponse, SquareWave
 from warner.inference.differences import domain_difference
 from warner.inference.intervals import Confidence, limits
 from warner.reports.linearization import ClusterSample
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from warner.designs.facts import Drawn, SamplingModel
@@ -159,7 +160,7 @@ def test_every_result_says_that_a_group_in_one_cluster_is_not_known(truth: float
     assert said in " ".join(result.text().split())
     assert said in result._repr_html_()
     assert said in result.to_dict()["sample_notes"]
-    assert any(said in note for note in map(str.casefold, result.printed().notes))
+    assert any(said in note for note in map(str.casefold, typeset(result).notes))
     assert result.interval("yes").methods[-1] == "one_cluster"
     for one in (result.mean({"yes": 1, "no": 0}), result.interval("yes")):
         assert_allclose([one.low[0], one.high[0], one.low[1], one.high[1]], [0, 1, 0, 1])

@@ -37,6 +37,7 @@ from warner.designs.facts import counts_everyone
 from warner.estimation import estimated
 from warner.inference.intervals import mirrored
 from warner.inference.means import quantile_places, values_of
+from warner.results import summaries_of, typeset
 
 NUMBERS = reference("numbers")
 DESIGNS = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
@@ -497,7 +498,7 @@ def test_differences_of_means_between_groups() -> None:
     assert normal.low <= normal.difference <= normal.high < 0
     apart = [estimated(Tally(wave, row)).mean() for row in rows]
     assert_allclose(normal.difference, apart[1].value - apart[0].value)
-    assert normal.printed().notes == ("Normal test of equality in the population.",)
+    assert typeset(normal).notes == ("Normal test of equality in the population.",)
     assert normal.to_dict()["first"] == "south"
 
 
@@ -550,7 +551,7 @@ def test_totals_of_strata_that_explain_everything_vary_by_the_randomization() ->
     # Each report varies by .9 * .1 / .8^2, whatever the true answer is.
     assert_allclose(found.high[0, 0] - 40, 1.959964 * math.sqrt(4 * 40 * 0.09 / 0.64), rtol=1e-6)
     assert found.to_dict()["method"] == "randomization"
-    columns = found.printed().columns
+    columns = typeset(found).columns
     assert columns["total"] == ["40.0", "40.0"]
     assert columns["design-based 95 % interval (population)"] == ["30.7 to 49.3", "30.7 to 49.3"]
     # Direct answers: the limits of the share, but in a census there is no error.
@@ -596,8 +597,8 @@ def test_totals_outside_their_own_intervals_are_marked() -> None:
     outside, found = result.table()["outside"], result.totals(1000)
     assert 0 < outside.sum() < 4
     assert found.marked.tolist() == outside.tolist()
-    assert found.printed().notes[-1] == f"* outside its own interval: {result._estimator.outside}."
-    assert [text.endswith("*") for text in found.printed().columns["total"]] == outside.tolist()
+    assert typeset(found).notes[-1] == f"* outside its own interval: {result._estimator.outside}."
+    assert [text.endswith("*") for text in typeset(found).columns["total"]] == outside.tolist()
 
 
 # Words and bad input
@@ -648,7 +649,7 @@ def test_one_truth_at_every_door() -> None:
     assert document["mean"] == result.mean(level=0.9).to_dict()
     assert document["quantiles"] == [result.median(level=0.9).to_dict()]
     assert document["standard_deviation"] == result.standard_deviation(level=0.9).to_dict()
-    for number in result.summaries():
+    for number in summaries_of(result):
         assert all(text in result.text() for text in number.value_texts()[0])
     plain = estimated(some_reports(RandomizedResponse(range(18, 50), odds=(9, 1))))  # whose numbers may be codes
     assert "mean" not in plain.to_dict()
@@ -656,12 +657,12 @@ def test_one_truth_at_every_door() -> None:
         SquareWave(4, odds=(3, 1), width=1), [[1, 2, 3, 4, 5, 6], [0] * 6], by=("g",), groups=(("a",), ("b",))
     )
     mean = estimated(grouped).mean()
-    assert mean.printed().columns["mean"][1] == "no reports"
+    assert typeset(mean).columns["mean"][1] == "no reports"
     asked = estimated(grouped)
     for one in (mean, asked.standard_deviation(), asked.interval(above=0), asked.totals([9, 9], "numbers")):
         assert "any" not in one.to_markdown().split("| b |")[1], one  # what is written of a coefficient
     assert mean.to_dict()["low"][1] is None
-    assert estimated(grouped).median().printed().columns["median"][1] == "no reports"
+    assert typeset(estimated(grouped).median()).columns["median"][1] == "no reports"
 
 
 @pytest.mark.parametrize(
@@ -734,7 +735,7 @@ def test_neighbouring_large_numbers_are_told_apart() -> None:
     ((value, ends),) = deviation.value_texts()
     assert value == "0.00"
     assert re.fullmatch(r"0\.00 to 0\.\d\d", ends)
-    assert deviation.printed().columns["standard deviation"] == ["0.00"]
+    assert typeset(deviation).columns["standard deviation"] == ["0.00"]
 
 
 # Coverage of approximate intervals

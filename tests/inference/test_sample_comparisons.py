@@ -18,6 +18,7 @@ from warner import Tally, UnaryEncoding, pool, surveys
 from warner.inference.differences import Sample, joined_interval, joined_test
 from warner.inference.normal import Sampled
 from warner.inference.sample_comparisons import _sample, compare_samples
+from warner.results import typeset
 
 DICE = surveys.forced_response(truth="3/4", yes="1/6")
 CROSSWISE = surveys.crosswise("1/4")
@@ -73,10 +74,10 @@ def test_by_hand() -> None:
     assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.06)
     assert json.loads(found.to_json())["approximate"] is False
     assert found.text().startswith("'yes' in dice against 'yes' in direct\n")
-    assert found.printed().columns["ratio, 95 % interval"] == ["just above 1 to 6.65"]
+    assert typeset(found).columns["ratio, 95 % interval"] == ["just above 1 to 6.65"]
     back = compare_samples(of(DIRECT, 20, 400), of(DICE, 150, 600), "yes")
     assert 0.9995 < back.ratio_high < 1
-    assert back.printed().columns["ratio, 95 % interval"][0].endswith(" to just below 1")
+    assert typeset(back).columns["ratio, 95 % interval"][0].endswith(" to just below 1")
 
 
 def test_a_difference_that_is_certain_has_a_tiny_p_value() -> None:

@@ -128,7 +128,7 @@ def test_support_that_is_all_below_the_noise_says_nothing_and_says_so(weight: fl
     found = estimate(reports, method="inv_n")
     assert_array_equal(found.shares[:4], np.full((4, 4), 0.25))
     assert_array_equal(found.shares[4], [1, 0, 0, 0])
-    (said,) = found.doubts()
+    (said,) = found.warnings()
     assert said.startswith(f"{NOTHING} in 3 groups")  # in the fourth, all have the same positive share
     assert said in found.text()
     assert found.to_dict()["warnings"] == [said]
@@ -142,13 +142,13 @@ def test_a_pool_of_support_below_the_noise_says_so(tmp_path: Path) -> None:
     )
     found = estimate(both, method="inv_n")
     assert_array_equal(found.shares, np.full(4, 0.25))
-    assert found.doubts()[0].startswith(f"{NOTHING}, so that all")
+    assert found.warnings()[0].startswith(f"{NOTHING}, so that all")
     found.save_page(tmp_path / "page.html")
     assert NOTHING in (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.parametrize("shares", [[1, 1, 1], [50, 50, 50]])
 def test_people_who_are_all_alike_are_no_reason_for_doubt(shares: list[int]) -> None:
-    assert estimate(Tally(RandomizedResponse(3, odds=(3, 1)), shares)).doubts() == []
+    assert estimate(Tally(RandomizedResponse(3, odds=(3, 1)), shares)).warnings() == []
     alike = Channel([["1/2", "1/2"], ["1/2", "1/2"], ["1/3", "2/3"]], 3, 2)  # two answers that are not distinguishable
-    assert estimate(Tally(alike, [450, 550])).doubts() == []
+    assert estimate(Tally(alike, [450, 550])).warnings() == []

@@ -26,6 +26,7 @@ from warner.inference.binomial import binomial_limits
 from warner.noncompliance import (
     sensitivity,
 )
+from warner.results import typeset
 
 
 def test_sensitivity_by_hand() -> None:
@@ -41,8 +42,8 @@ def test_sensitivity_by_hand() -> None:
     assert list(table) == ["cheating", "value", "share", "most_likely", "low", "high"]
     assert table["cheating"].tolist() == [0, 0, 0.2, 0.2]
     assert table["value"].tolist() == ["yes", "no", "yes", "no"]
-    assert found.printed().columns["share (%)"] == ["31.1", "44.4"]
-    assert found.printed().columns["cheating (%)"] == ["0", "20"]
+    assert typeset(found).columns["share (%)"] == ["31.1", "44.4"]
+    assert typeset(found).columns["cheating (%)"] == ["0", "20"]
     assert repr(found) == found.text()
     assert sensitivity(tally, "no").cheating.tolist() == [0, 0.05, 0.1, 0.2, 0.3]
     document = json.loads(found.to_json())

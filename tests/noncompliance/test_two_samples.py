@@ -29,6 +29,7 @@ from warner.noncompliance import (
     stochastic_lie_detector,
     two_sample_unrelated_question,
 )
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -439,7 +440,7 @@ def test_two_samples_say_the_same_in_every_form(result: TwoSamples, model: str, 
     text = result.text()
     assert repr(result) == text
     assert text.startswith(model.capitalize())
-    columns = result.printed().columns
+    columns = typeset(result).columns
     assert columns["share (%)"][1] == f"{100 * share.value:.2f}"
     assert columns["approximate 95 % interval (%)"][1] == f"{100 * share.low:.2f} to {100 * share.high:.2f}"
     assert ("undefined" in text) == math.isnan(share.most_likely)

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from cases import COIN, THREE
 from warner import Tally, estimate_groups
+from warner.results import typeset
 
 mpl.use("Agg")
 COUNTS = [[38, 62], [45, 55], [52, 48], [41, 59], [0, 0]]
@@ -82,7 +83,7 @@ def test_three_answers_are_rows_each() -> None:
     text = together.text()
     assert text.count("often") >= 3
     assert "Spread between groups, if shares are roughly normal: 'never' " in text
-    printed = together.printed()
+    printed = typeset(together)
     assert len(printed.columns["value"]) == 9
     assert any("on average" in heading for heading in printed.columns)
     assert len(json.loads(together.to_json())["spread"]) == 3

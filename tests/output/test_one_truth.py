@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from cases import COIN
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, pool, surveys
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -213,7 +214,7 @@ def test_a_notebook_tells_the_same_as_the_interval(tally: Tally | Pool) -> None:
 
 def test_a_notebook_marks_shares_outside_and_says_which_estimator_was_taken_and_why() -> None:
     result = estimate(Tally(RandomizedResponse(100, epsilon=3), [100] * 99 + [130]))
-    page, shown = result._repr_html_(), result.printed(rows=20)
+    page, shown = result._repr_html_(), typeset(result, rows=20)
     shares = [text for text in shown.columns["share (%)"] if text.endswith("*")]
     assert shares
     for text in (*shares, *shown.notes[-2:]):  # why a share is outside, and why this estimator

@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from warner import RandomizedResponse, SquareWave, Tally, estimate
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +112,7 @@ def test_text_notebook_and_paper_table_begin_with_mean_median_and_standard_devia
             assert ends in place
     rows = result.text().splitlines()[2:5]
     assert [row.split()[0] for row in rows] == ["mean", "median", "standard"]
-    assert next(iter(result.printed().columns)) == "quantity"
+    assert next(iter(typeset(result).columns)) == "quantity"
     assert result.table()["value"].tolist() == list(range(60))  # the histogram
 
 

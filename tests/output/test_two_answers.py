@@ -19,6 +19,7 @@ from numpy.testing import assert_allclose
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate, pool, surveys
 from warner.inference.comparisons import rows_mirrored
+from warner.results import typeset
 from warner.typesetting import share_decimals
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def test_every_door_tells_the_first_answer_once(
     assert lines[3] == f"The share of {tally.domain[1]!r} is 100 % minus that of {tally.domain[0]!r}."
     assert not any(line.startswith(second + " ") for line in lines)
 
-    printed = result.printed(**options).columns
+    printed = typeset(result, **options).columns
     decimals = share_decimals(table["low"][:1], table["high"][:1])
     assert printed["value"] == [first]
     assert printed["share (%)"] == [f"{share:.{decimals}f}{'*' * int(table['outside'][0])}"]
@@ -124,7 +125,7 @@ def test_the_number_of_all_reports_stays_known() -> None:
     # Two rows would sum to it; one row has it beside its own.
     result = estimate(Tally(FORCED, [513, 1256]))
     assert "513 of 1,769" in result.text()
-    assert result.printed().columns["reports"] == ["513 of 1,769"]
+    assert typeset(result).columns["reports"] == ["513 of 1,769"]
     assert "| --- | ---: | ---: | ---: |" in result.to_markdown()
     assert '<td align="right">513 of 1,769</td>' in result._repr_html_()
     assert "The share of &#x27;no&#x27; is 100 % minus that of &#x27;yes&#x27;" in result._repr_html_()
@@ -145,7 +146,7 @@ def test_the_bar_of_a_single_share_is_a_part_of_the_whole() -> None:
 def test_groups_have_one_row_each(tmp_path: Path) -> None:
     result = grouped()
     shares = [f"{100 * share:.2f}" for share in result.shares[:2, 0]]
-    lines, printed = result.text().splitlines(), result.printed().columns
+    lines, printed = result.text().splitlines(), typeset(result).columns
     assert [line.split()[:2] for line in lines[1:4]] == [["region", "value"], ["north", "yes"], ["south", "yes"]]
     assert lines[4].split() == ["nowhere", "no", "reports", "0", "of", "0"]
     assert printed["region"] == ["north", "south", "nowhere"]
@@ -220,7 +221,7 @@ def test_three_answers_have_all_their_rows(tmp_path: Path) -> None:
     result = estimate(Tally(RandomizedResponse(["never", "once", "often"], truth="3/4"), [250, 350, 400]))
     assert [line.split()[0] for line in result.text().splitlines()[2:]] == ["often", "once", "never"]
     assert "The leading answer is often with an estimated" in words(page_of(result, tmp_path))
-    assert result.printed().columns["reports"] == ["250", "350", "400"]
+    assert typeset(result).columns["reports"] == ["250", "350", "400"]
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])

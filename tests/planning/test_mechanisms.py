@@ -19,6 +19,7 @@ from references import reference
 from warner import Mechanisms, RandomizedResponse, SubsetSelection, mechanisms, plan, surveys
 from warner.designs import MECHANISMS
 from warner.planning.mechanisms import candidates, decoding_steps, preferred
+from warner.results import title_of, typeset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -236,7 +237,7 @@ def test_one_truth_in_every_form() -> None:
     assert document["reason"] in " ".join(compared.text().split())
     assert (document["answers"], document["epsilon"], document["goal"]) == (100, 1, 0.05)
     assert [row["mechanism"] for row in document["mechanisms"]] == table["mechanism"].tolist()
-    shown = compared.printed().columns
+    shown = typeset(compared).columns
     for place, row in enumerate(document["mechanisms"]):
         assert row == {name: column.tolist()[place] for name, column in table.items()}
         assert shown["mechanism"][place] == row["mechanism"]
@@ -282,7 +283,7 @@ def test_what_no_number_of_people_reaches_is_left_open() -> None:
     compared = mechanisms(1000, epsilon=1e-7, half_width=0.01)
     table = compared.table()
     assert None in table["people"].tolist()
-    assert "> 2^53" in compared.printed().columns["respondents"]
+    assert "> 2^53" in typeset(compared).columns["respondents"]
     assert json.loads(compared.to_json())["mechanisms"][-1]["people"] is None
 
 
@@ -433,4 +434,6 @@ def test_mechanisms_and_its_result_are_public() -> None:
 
 
 def test_one_person_is_not_several() -> None:
-    assert mechanisms(3, epsilon=1, people=1).title().endswith("interval half-width of 1 respondent in the worst case")
+    assert title_of(mechanisms(3, epsilon=1, people=1)).endswith(
+        "interval half-width of 1 respondent in the worst case"
+    )

@@ -21,6 +21,7 @@ from warner.regression import regressions
 from warner.regression import standard_errors as cluster_robust
 from warner.regression.standard_errors import information_by_cluster, of_sums
 from warner.reports.samples import Clusters
+from warner.results import typeset
 
 WARNER = surveys.warner("3/4")
 regress: Any = regressions.regress
@@ -258,7 +259,7 @@ def test_what_few_clusters_mean_is_said_in_the_same_words_everywhere() -> None:
         text, record = flat(result.text()), json.loads(result.to_json())
         notes = " ".join(record["notes"])
         for words in ("Clusters are few or unequal: standard errors are bias-reduced (CR2)", ROUGH, MOST):
-            for told in (text, notes, " ".join(result.printed().notes)):
+            for told in (text, notes, " ".join(typeset(result).notes)):
                 assert words.lower() in told.lower(), name
         if name == "sensitivity":
             continue

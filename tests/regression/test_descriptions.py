@@ -13,6 +13,7 @@ from cases import DICE, DIRECT, THREE
 from warner import regress, surveys
 from warner.regression.descriptions import abridged
 from warner.regression.formulas import references
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from warner import Regression
@@ -47,7 +48,7 @@ def simulated(n: int = 400, **more: Any) -> dict[str, Any]:
 
 
 def test_the_text_has_every_number_of_the_table(three: Regression) -> None:
-    shown, table = three.printed(0.9, "wald"), three.table(0.9, "wald")
+    shown, table = typeset(three, 0.9, "wald"), three.table(0.9, "wald")
     assert shown.title == "Log-odds of each answer against 'never': answer ~ region"
     assert list(shown.columns) == ["answer", "term", "log-odds", "se", "90 % interval (Wald)", "p"]
     for name in ("answer", "term"):
@@ -135,7 +136,7 @@ def test_the_notebook_has_the_same_numbers_and_is_escaped() -> None:
     page = fit._repr_html_()
     assert "<b>" not in page
     assert "&lt;b&gt;" in page
-    assert f'<td align="right">{fit.printed().columns["log-odds"][0]}</td>' in page
+    assert f'<td align="right">{typeset(fit).columns["log-odds"][0]}</td>' in page
     assert "reports are assumed independent of the covariates" in page
 
 

@@ -18,6 +18,7 @@ from regression.test_maxima import counted_evaluations
 from warner import RandomizedResponse, Regression, regress, surveys, tally
 from warner.regression import mixed_models
 from warner.regression.adaptive_quadrature import RandomIntercepts
+from warner.results import typeset
 
 REFERENCE = reference("random_intercepts")
 DIRECT = RandomizedResponse(["yes", "no"], odds=(1, 0))
@@ -388,7 +389,7 @@ def test_every_door_says_the_spread(fit: Regression) -> None:
     spread = fit.spread()
     said = f"a standard deviation of {spread.value:.2f} (95 % interval {spread.low:.2f} to {spread.high:.2f}"
     assert said in spread.text()
-    assert spread.printed().columns["spread"] == [f"{spread.value:.2f}"]
+    assert typeset(spread).columns["spread"] == [f"{spread.value:.2f}"]
     for text in (fit.text(), fit.to_markdown(), fit.to_html(), fit._repr_html_()):
         assert said in text.replace("\n", " ")
     document = json.loads(fit.to_json())

@@ -20,6 +20,7 @@ from warner.regression.model_checks import covariate_cells, saturated_log_likeli
 from warner.regression.model_tests import term_tests
 from warner.regression.newton import newton_ascent
 from warner.regression.regressions import Regression, regress
+from warner.results import typeset
 
 CASE = REFERENCE["A_binary_forced_response"]
 
@@ -186,7 +187,7 @@ def test_the_fit_against_cells_to_the_reference() -> None:
     assert check.small == ()
     assert check.groups is None
     assert json.loads(check.to_json())["deviance"]["saturated"] == check.deviance.saturated
-    printed = check.printed()
+    printed = typeset(check)
     assert printed.columns["test"] == ["deviance from the cells"]
     assert printed.columns["statistic"] == [f"{CASE['deviance']:.2f}"]
     assert printed.columns["df"] == ["5"]

@@ -23,6 +23,7 @@ from warner.regression.newton import newton_ascent
 from warner.regression.predictions import _odds
 from warner.regression.regressions import regress
 from warner.regression.standard_errors import score_covariance
+from warner.results import typeset
 
 CASE = REFERENCE["A_binary_forced_response"]
 
@@ -264,7 +265,7 @@ def test_marginal_effects_of_levels_and_of_linear_shares() -> None:
     table = linear.margins().table()
     assert list(table) == ["term", "answer", "estimate", "se", "statistic", "p", "low", "high", "interval", "freedom"]
     assert json.loads(linear.margins().to_json())["effects"][0]["term"] == "x"
-    assert list(linear.margins().printed().columns)[2] == "change (points)"
+    assert list(typeset(linear.margins()).columns)[2] == "change (points)"
     with pytest.raises(ValueError, match=r"variables must be some that the model uses \('x', 'd'\), but got 'age'"):
         linear.margins(["age"])
     with pytest.raises(TypeError, match="a list of names"):

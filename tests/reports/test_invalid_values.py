@@ -10,6 +10,7 @@ import pytest
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, check, estimate, regress, tally
 from warner.reports.counts import VALUES_KEPT, spelling_difference, sum_of_invalid
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,7 +81,7 @@ def test_what_was_dropped_is_listed_at_every_door(tmp_path: Path) -> None:
         counted = tally(reports, survey, unknown="drop", column=column)
         assert counted.dropped == {"'NA'": 3, "'Yes'": 1}
         result = estimate(counted)
-        assert f"Warning: {SAID}." in result.printed().notes
+        assert f"Warning: {SAID}." in typeset(result).notes
         assert json.loads(result.to_json())["warnings"] == [SAID]
         result.save_page(tmp_path / "page.html")
         page = (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -19,6 +19,7 @@ from warner import RandomizedResponse, Tally, UnaryEncoding
 from warner.estimation import estimated
 from warner.inference.differences import domain_difference
 from warner.inference.intervals import Confidence
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -267,7 +268,7 @@ def test_kept_reports_stay_with_their_groups() -> None:
 
 
 def test_weights_alone_stay_as_they_are_and_say_what_they_do_not_know() -> None:
-    notes = " ".join(warner.estimate(warner.tally(pupils(), SURVEY, column="answer", weights="w")).printed().notes)
+    notes = " ".join(typeset(warner.estimate(warner.tally(pupils(), SURVEY, column="answer", weights="w"))).notes)
     assert "sampled together, such as pupils of a school, count as if sampled independently." in notes
     assert "design-based" not in notes.lower()
 

@@ -31,6 +31,7 @@ from warner import (
     regress,
     tally,
 )
+from warner.results import typeset
 from warner.text import enumerated
 from workbooks import row, workbook
 
@@ -264,7 +265,7 @@ def test_every_result_lists_the_files_that_were_skipped() -> None:
         assert json.loads(result.to_json())["skipped_files"] == {name: reason}, kind
         said = " ".join(result.text().split())
         assert said.count(f"1 file was skipped: {reason}.") == 1, kind
-        assert any(reason in note for note in result.printed().notes), kind
+        assert any(reason in note for note in typeset(result).notes), kind
     Path(name).unlink()
     for kind, result in results().items():
         assert "skipped" not in result.to_json() + result.text(), kind

@@ -290,9 +290,9 @@ class Association(TableResult):
         """Return True if the test of independence, or without a test every interval, is approximate."""
         return self.tested is None or not self.tested.exact
 
-    rows_key = "joint"
+    _rows_key = "joint"
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return the columns, a row for each joint answer.
 
         Returns
@@ -320,11 +320,11 @@ class Association(TableResult):
             *Estimates.of_table(known, "share", unit="share").shown("share", about, further=further),
         ]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         joint = "Shares" if self.tested is None else "Joint shares"
         return f"{joint} of the answers to {conjoined([quoted(name) for name in self.design.questions])}"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         """Return the number of respondents, the test, the size of the association, and what all of it rests on."""
         effective, about = self.crosstable.effective, "intervals" if self.tested is None else "tests and intervals"
         weights = f"all {about} are approximate: weights count as {effective or 0:,.1f} respondents"
@@ -335,7 +335,7 @@ class Association(TableResult):
             self._proof(),
             *self._sizes(),
             self._privacy(),
-            *(f"warning: {doubt}" for doubt in self.doubts()),
+            *(f"warning: {doubt}" for doubt in self.warnings()),
         ]
 
     @property
@@ -345,10 +345,10 @@ class Association(TableResult):
             shares = np.multiply.outer(shares, marginal)
         return shares
 
-    def doubts(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """Return warnings on the results."""
         design, proof = self.design, self.joint.certificate
-        warnings = self.joint.doubts()
+        warnings = self.joint.warnings()
         if not self.unique:
             warnings.append(
                 "the most likely joint shares are not known to be unique: others may fit the reports as well"
@@ -371,7 +371,7 @@ class Association(TableResult):
 
     def text(self) -> str:
         """Return the table, the largest shares first, then the pairs of questions, and what so many questions cost."""
-        table = self.printed()
+        table = self._printed()
         order = np.argsort(-self.joint.shares, kind="stable").tolist()
         columns = {name: [texts[index] for index in order] for name, texts in table.columns.items()}
         first = plain_table(table._replace(columns=columns), ROWS_SHOWN)
@@ -460,7 +460,7 @@ class Association(TableResult):
             f"({spent}), and all reports of a respondent can be combined."
         )
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         table, proof = self.crosstable, self.joint.certificate
         about = {"effective": table.effective} if table.effective is not None else {}
         return {
@@ -482,7 +482,7 @@ class Association(TableResult):
             "pairs": [pair.to_dict() for pair in self.pairs],
             "numeric": [each.to_dict() for each in self.numeric],
             "costs": [cost._asdict() for cost in self.costs],
-            "warnings": self.doubts(),
+            "warnings": self.warnings(),
         }
 
 

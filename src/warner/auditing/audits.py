@@ -139,7 +139,7 @@ class Audit(TableResult):
         Number of counts that were compared with the design; 0 for raw reports.
     """
 
-    rows_key = "pairs"
+    _rows_key = "pairs"
 
     design: Design | OpenDomain
     answers: tuple[Label, ...]
@@ -177,7 +177,7 @@ class Audit(TableResult):
         """True if nothing was found against the client."""
         return self.fits and not self.exceeds and not self.repeats
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return a row for each ordered pair of answers; readers see the largest bounds first."""
         shown = sorted(self.pairs, key=lambda pair: -pair.epsilon_at_least)
         texts = {
@@ -192,15 +192,15 @@ class Audit(TableResult):
         readers = [Column(heading=heading, texts=column) for heading, column in texts.items()]
         return [*map(Column, Pair._fields, values), *readers]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         """Return the line above the pairs of answers."""
         return "Bounds on epsilon"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         """Return the verdict, the fit to the design, and the level."""
         return [self._verdict(), *self._fit(), self._level()]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         """Return the JSON document without the pairs of answers."""
         return {
             "format": "warner audit",
@@ -223,7 +223,7 @@ class Audit(TableResult):
 
     def text(self) -> str:
         """Return the verdict, the evidence, the pairs with the largest bounds, and the limits of any audit."""
-        pairs = plain_table(self.printed()._replace(notes=()), PAIRS_SHOWN)
+        pairs = plain_table(self._printed()._replace(notes=()), PAIRS_SHOWN)
         above, below = [self._verdict(), self._evidence()], [*self._fit(), self._level()]
         return "\n\n".join([wrapped(above), pairs, wrapped(below), wrapped([NOT_AUDITED])])
 

@@ -39,8 +39,10 @@ class Delivery(NamedTuple):
 
     def text(self) -> str:
         """Return the text of the result, and of the further quantities that it does not contain."""
+        from warner.results import summaries_of
+
         limit = {} if self.rows is None else {"rows": self.rows}
-        known = [one.to_dict() for one in self.result.summaries(**self.options)] if self.further else []
+        known = [one.to_dict() for one in summaries_of(self.result, **self.options)] if self.further else []
         further = [quantity.text() for quantity in self._quantities if quantity.to_dict() not in known]
         return "\n\n".join([self.result.text(**limit, **self.options), *further])
 
@@ -60,13 +62,13 @@ class Delivery(NamedTuple):
         return Quantities(tuple(self._quantities), self.notes), {}
 
     def json(self) -> str:
-        from warner.results import as_json
+        from warner.results import as_json, document_of
 
         quantities = {
             name: [one.to_dict() for one in value] if isinstance(value, list) else value.to_dict()
             for name, value in self.further.items()
         }
-        return as_json(self.result.json_fields(**self.options) | quantities)
+        return as_json(document_of(self.result, **self.options) | quantities)
 
     def csv(self) -> str:
         from warner.results import as_csv
@@ -76,6 +78,7 @@ class Delivery(NamedTuple):
 
     def write(self, output: Path) -> None:
         """Write a file in the format of its ending."""
+        from warner.results import typeset
         from warner.typesetting import FORMS
 
         ending = output.suffix.lower()
@@ -90,7 +93,7 @@ class Delivery(NamedTuple):
             with written_whole(output) as part:
                 pq.write_table(result.to_frame("pyarrow", **options), part)
         else:
-            save_text(output, FORMS[ending](result.printed(**options)))
+            save_text(output, FORMS[ending](typeset(result, **options)))
 
 
 @dataclass(frozen=True)

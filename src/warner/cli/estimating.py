@@ -77,7 +77,7 @@ def estimate(options: commands.Estimate) -> None:
 
 def _warn(result: Estimate | GroupEstimates, table: TableForms) -> None:
     """Print the warnings of a result that its output does not contain."""
-    for warning in result.doubts() if table.as_json or table.as_csv else []:
+    for warning in result.warnings() if table.as_json or table.as_csv else []:
         warn(warning)
     if ".csv" in table.forms:
         from warner.inference.ranking import answer_columns

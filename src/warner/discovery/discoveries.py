@@ -240,7 +240,7 @@ class Discovery(TableResult):
         The findings of each group.
     """
 
-    rows_key = "values"
+    _rows_key = "values"
 
     tally: OpenTally
     level: float
@@ -276,7 +276,7 @@ class Discovery(TableResult):
             return every[0]
         return np.array(every) if isinstance(every[0], float) else every
 
-    def columns(self, *, rows: int | None = None) -> list[Column]:
+    def _columns(self, *, rows: int | None = None) -> list[Column]:
         """Return a row for each value (and group): support, share, limits and p-values.
 
         ``other`` distinguishes the row of all answers that could not be written from a text that looks like it.
@@ -307,11 +307,11 @@ class Discovery(TableResult):
             Column(heading="adjusted p", texts=partial(p_value_cells, table["adjusted"][shown])),
         ]
 
-    def title(self, *_: Any, **options: Any) -> str:
+    def _title(self, *_: Any, **options: Any) -> str:
         """Return the description of the values."""
         return "Detected values" + (f" with a share above {percent(self.above)}" if self.above else "")
 
-    def footnotes(self, *_: Any, **options: Any) -> list[str]:
+    def _footnotes(self, *_: Any, **options: Any) -> list[str]:
         """Return the number of reports, the error probability, and the groups without detected values."""
         names = zip(self.tally.group_names(), self.findings, strict=True)
         silent = [printable(name) for name, part in names if not part.values]
@@ -331,7 +331,7 @@ class Discovery(TableResult):
 
     def text(self, rows: int | None = VALUES_SHOWN) -> str:
         """Return the first values of each group as text, with the smallest detectable shares."""
-        table = self.printed(rows=rows)
+        table = self._printed(rows=rows)
         hidden = sum(max(0, len(part.values) - rows) for part in self.findings) if rows is not None else 0
         notes = [f"{counted(hidden, 'more value was', 'more values were')} found."] if hidden else []
         notes += table.notes
@@ -398,7 +398,7 @@ class Discovery(TableResult):
 
         save_discovery_page(self, path, title=title, question=question)
 
-    def facts(self, *_: Any, **options: Any) -> Document:
+    def _facts(self, *_: Any, **options: Any) -> Document:
         """Return the JSON document without its values."""
         by = self.tally.by
         return {

@@ -392,9 +392,9 @@ class Explanation(TableResult):
         """Standard errors of the coefficients."""
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
-    rows_key = "coefficients"
+    _rows_key = "coefficients"
 
-    def columns(self, level: float = 0.95) -> list[Column]:
+    def _columns(self, level: float = 0.95) -> list[Column]:
         """Return the columns, a row for each coefficient.
 
         Parameters
@@ -420,12 +420,12 @@ class Explanation(TableResult):
             *Estimates.of_table(table).shown(scale, f"{level_text(level)} interval"),
         ]
 
-    def title(self, level: float = 0.95) -> str:
+    def _title(self, level: float = 0.95) -> str:
         kind = {"linear": "Linear regression", "logit": "Logistic regression"}[self.family]
         how = {"corrected": "corrected for the randomization", "ml": "by maximum likelihood"}[self.method]
         return f"{kind} of {self.outcome}, {how}: {self.formula}"
 
-    def facts(self, level: float = 0.95) -> Document:
+    def _facts(self, level: float = 0.95) -> Document:
         found: dict[str, Document] = {
             "corrected": {"strength": self.strength},
             "ml": {
@@ -457,7 +457,7 @@ class Explanation(TableResult):
             **found[self.method],
         }
 
-    def footnotes(self, level: float = 0.95) -> list[str]:
+    def _footnotes(self, level: float = 0.95) -> list[str]:
         """Return what the estimates rest on, what they mean, and what is assumed."""
         left_out = f", {self.dropped:,} left out because something is missing or no report" if self.dropped else ""
         sampled = ["weighted"] if self.weighted else []

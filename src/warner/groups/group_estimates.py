@@ -197,12 +197,12 @@ class GroupEstimates(TableResult):
             "own": self.own.ravel(),
         }
 
-    def columns(self, level: float = 0.95, *, kind: str = "average", rows: int | None = None) -> list[Column]:
+    def _columns(self, level: float = 0.95, *, kind: str = "average", rows: int | None = None) -> list[Column]:
         """Return the columns; readers see the first of two answers alone, and with `rows` a part of the rows."""
         arrays = self.arrays(level, kind)
         if self.numeric:
             means = self.mean(level=level, kind=kind)
-            readers = (means if rows is None else means.first_groups(rows)).columns()
+            readers = (means if rows is None else means.first_groups(rows))._columns()
             headed = [Column(heading=one.heading, texts=one.shown) for one in readers if one.heading]
             return [*starmap(Column, arrays.items()), *headed]
         table = unmirrored(arrays, self.tally.k)
@@ -234,14 +234,14 @@ class GroupEstimates(TableResult):
             order = np.argsort(-table["share"].reshape(-1, answers)[:some], axis=1, kind="stable")[:, :few]
         return (order + answers * np.arange(some)[:, np.newaxis]).ravel(), groups - some, answers - few
 
-    def title(self, *_: Any, **__: Any) -> str:
+    def _title(self, *_: Any, **__: Any) -> str:
         """Return which groups were estimated, and from how many reports."""
         on = f", on {printable(enumerated(list(self.on)))}" if self.on else ""
         along = f", along {printable(self.along)}" if self.along else ""
         of = f"{'means' if self.numeric else 'shares'} of {groups_counted(self.tally)}"
         return f"Partially pooled {of}{on}{along}, from {collected(self.tally)}"
 
-    def footnotes(self, level: float = 0.95, *, kind: str = "average", rows: int | None = None) -> list[str]:
+    def _footnotes(self, level: float = 0.95, *, kind: str = "average", rows: int | None = None) -> list[str]:
         """Return what a reader of the rows must know: the same in a terminal, in a paper and on a page."""
         tally, table = self.tally, self.of_interest(level, kind)
         _, groups, answers = self._rows_shown(table, rows)
@@ -256,7 +256,7 @@ class GroupEstimates(TableResult):
             *([] if self.numeric else [self._spread_note(level)]),
             self.test().text(),
             self.explanation(level, kind),
-            *(f"warning: {doubt}" for doubt in self.doubts()),
+            *(f"warning: {doubt}" for doubt in self.warnings()),
         ]
 
     def _spread_note(self, level: float) -> str:
@@ -456,12 +456,12 @@ class GroupEstimates(TableResult):
             raise ValueError(f"answer must be named, because there are more than two: {names}")
         return 0
 
-    def doubts(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """Return warnings: too few groups, enough reports in each group, or shares related to group sizes."""
-        return list(self._doubts)
+        return list(self._warnings)
 
     @cached_property
-    def _doubts(self) -> list[str]:
+    def _warnings(self) -> list[str]:
         warnings = [
             *filter(None, (*(part.left_out() for part in self.tally.parts), without_position(self.tally, self.along)))
         ]
@@ -525,7 +525,7 @@ class GroupEstimates(TableResult):
         about = "approximate " if kind == "each" and not self.tally.simple else ""
         return f"{about}{level_text(level)} {INTERVAL_HEADINGS[kind]}"
 
-    def json_fields(self, level: float = 0.95, *, kind: str = "average") -> Document:
+    def _json_fields(self, level: float = 0.95, *, kind: str = "average") -> Document:
         """Return the design, the model, what intervals hold for, and the rows; options are those of `table`."""
         tally = self.tally
         values = {name: column for name, column in self.arrays(level, kind).items() if name not in tally.by}
@@ -548,7 +548,7 @@ class GroupEstimates(TableResult):
             "spread": plain(self.spread),
             "spread_interval": [plain(end) for end in self.spread_interval(level)],
             "test": plain(self.test().to_dict()),
-            "warnings": self.doubts(),
+            "warnings": self.warnings(),
             **skipped_fields(self._skipped_files()),
             "values": TableRows(group_column(tally.by, tally.groups, tally.k) | values),
         }
@@ -563,10 +563,10 @@ class GroupEstimates(TableResult):
         **options
             Options of `table`.
         """
-        return plain_table(self.printed(rows=rows, **options))
+        return plain_table(self._printed(rows=rows, **options))
 
     def _repr_html_(self) -> str:
-        return fragment(self.printed(rows=FIRST_ROWS))
+        return fragment(self._printed(rows=FIRST_ROWS))
 
     def plot(
         self,

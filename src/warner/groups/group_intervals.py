@@ -239,7 +239,7 @@ class GroupIntervals(TableResult):
         Whether it holds on ``average`` over the groups, or for ``each`` of them.
     """
 
-    rows_key = ""
+    _rows_key = ""
 
     tally: Collected
     low: Array
@@ -247,7 +247,7 @@ class GroupIntervals(TableResult):
     level: float
     kind: str
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return the ends, a row for each group, and answer if there are several."""
         answers = self.low.size // len(self.tally.groups)
         names = [(name, labels(objects(key[i] for key in self.tally.groups))) for i, name in enumerate(self.tally.by)]
@@ -261,22 +261,22 @@ class GroupIntervals(TableResult):
             Column(heading=f"{level_text(self.level)} {INTERVAL_HEADINGS[self.kind]} (%)", texts=ends.texts()[2]),
         ]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         """Return what the table has."""
         return "Intervals of shares by group"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         """Return what was collected."""
         return [reports_in_papers(self.tally)]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         """Return the ends in the shape of the shares, and what the intervals hold for."""
         about = {"level": self.level, "kind": self.kind, "holds": COVERAGE_WORDS[self.kind]}
         return {"low": self.low, "high": self.high, **about}
 
     def text(self) -> str:
         """Return the first rows of the table."""
-        return plain_table(self.printed(), FIRST_ROWS)
+        return plain_table(self._printed(), FIRST_ROWS)
 
 
 def exact_limits(
@@ -362,11 +362,11 @@ class GroupMeans(Mean):
         """Return the labels of rows in a table of quantities, with the coverage of the intervals."""
         return super().rows()._replace(method=f"{self.method}, {INTERVAL_HEADINGS[self.kind].partition(', ')[2]}")
 
-    def columns(self) -> list[Column]:
-        return [*super().columns(), Column("own", self.own, "own (%)", partial(percent_cells, self.own, 0))]
+    def _columns(self) -> list[Column]:
+        return [*super()._columns(), Column("own", self.own, "own (%)", partial(percent_cells, self.own, 0))]
 
-    def facts(self) -> Document:
-        return super().facts() | {"own": self.own, "kind": self.kind, "holds": COVERAGE_WORDS[self.kind]}
+    def _facts(self) -> Document:
+        return super()._facts() | {"own": self.own, "kind": self.kind, "holds": COVERAGE_WORDS[self.kind]}
 
 
 def pooled_share(direct: DirectEstimates, covariates: Array, series: Series | None) -> Pooled:
@@ -448,7 +448,7 @@ class GroupRanks(TableResult):
         Of the ranges.
     """
 
-    rows_key = "ranks"
+    _rows_key = "ranks"
 
     tally: Collected
     answer: Label
@@ -459,7 +459,7 @@ class GroupRanks(TableResult):
     count: int
     level: float
 
-    def columns(self, *, sort: bool = False) -> list[Column]:
+    def _columns(self, *, sort: bool = False) -> list[Column]:
         """Return a row for each group: expected rank, range, and the probability of being among the first.
 
         Parameters
@@ -481,21 +481,21 @@ class GroupRanks(TableResult):
             Column("first", first, among, percent_cells(first, 0)),
         ]
 
-    def title(self, **_: Any) -> str:
+    def _title(self, **_: Any) -> str:
         """Return which ranks these are."""
         return f"Expected ranks of groups by the share of {quoted(self.answer)}"
 
-    def footnotes(self, **_: Any) -> list[str]:
+    def _footnotes(self, **_: Any) -> list[str]:
         """Return what was collected."""
         return [reports_in_papers(self.tally)]
 
-    def facts(self, **_: Any) -> Document:
+    def _facts(self, **_: Any) -> Document:
         """Return whose ranks these are, and what the columns mean."""
         return {"answer": self.answer, "count": self.count, "level": self.level}
 
     def text(self) -> str:
         """Return the table for a terminal, the first ranks first."""
-        return plain_table(self.printed(sort=True), FIRST_ROWS)
+        return plain_table(self._printed(sort=True), FIRST_ROWS)
 
 
 def expected_ranks(
@@ -603,7 +603,7 @@ class GroupTest(TableResult):
         The hypothesis in words.
     """
 
-    rows_key = None
+    _rows_key = None
 
     statistic: float
     freedom: float
@@ -614,7 +614,7 @@ class GroupTest(TableResult):
     approximate: bool = True
     hypothesis: str = ALIKE
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return one row: the statistic, its degrees of freedom, and both p-values."""
         row = {
             name: np.array([getattr(self, name)])
@@ -627,11 +627,11 @@ class GroupTest(TableResult):
             for name, value in row.items()
         ]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         """Return the hypothesis."""
         return f"Test that {self.hypothesis}"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         """Return what was collected."""
         return [] if self.tally is None else [reports_in_papers(self.tally)]
 
@@ -642,7 +642,7 @@ class GroupTest(TableResult):
         name = "degree of freedom" if self.freedom == 1 else "degrees of freedom"
         degrees = f" on {self.freedom:.4g} {name}" * self.approximate
         about = f"{'approximate' if self.approximate else 'exact'}, {found}{degrees}"
-        return f"{self.title()}: {p_value(self.p_value)} ({about}, one-sided {p_value(self.one_sided)})"
+        return f"{self._title()}: {p_value(self.p_value)} ({about}, one-sided {p_value(self.one_sided)})"
 
 
 def conditional_test(counts: Binomial) -> GroupTest | None:

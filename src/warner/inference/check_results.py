@@ -366,7 +366,7 @@ class Check(TableResult):
         """Positions of the groups, by p-value; groups without reports are last."""
         return np.argsort(self._p_values, kind="stable")
 
-    def columns(self, *, rows: int | None = None) -> list[Column]:
+    def _columns(self, *, rows: int | None = None) -> list[Column]:
         """Return a row for each group: its reports, the p-value of each test, the p-value of all, and the verdict.
 
         Parameters
@@ -403,13 +403,13 @@ class Check(TableResult):
         verdicts = np.where(self.tally.answered[order], np.where(fits[order], "fits", "does not fit"), "no reports")
         return [*columns, Column(heading="verdict", texts=verdicts.tolist())]
 
-    def title(self, *_: Any, **options: Any) -> str:
+    def _title(self, *_: Any, **options: Any) -> str:
         return "Fit of the reports to their design"
 
-    def footnotes(self, *_: Any, **options: Any) -> list[str]:
+    def _footnotes(self, *_: Any, **options: Any) -> list[str]:
         return [self.verdict(), self._heading(), *self._approximate()]
 
-    def json_fields(self) -> Document:
+    def _json_fields(self) -> Document:
         """Return designs, level, the overall verdict, and a list of groups, or a single one.
 
         Numbers of a group without reports are null, and an infinite bound on epsilon is the text "inf".
@@ -448,7 +448,7 @@ class Check(TableResult):
 
     def text(self) -> str:
         seen = all(part.sees_more_noise for part in self.findings)
-        table = [plain_table(Printed(self.printed(rows=GROUPS_SHOWN).columns))] if self.tally.by else []
+        table = [plain_table(Printed(self._printed(rows=GROUPS_SHOWN).columns))] if self.tally.by else []
         hidden = len(self._order) - GROUPS_SHOWN
         table += [f"... and {counted(hidden, 'more group', 'more groups')}"] if table and hidden > 0 else []
         sentences = [
@@ -665,7 +665,7 @@ class OpenCheck(TableResult):
         The p-value of each count, two-sided, multiplied by the number of all tests.
     """
 
-    rows_key = "counts"
+    _rows_key = "counts"
 
     tally: OpenTally
     level: float
@@ -687,7 +687,7 @@ class OpenCheck(TableResult):
         """True if no count rejects the design."""
         return self.p_value >= 1 - self.level
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return a row for each count (and group): the count, its expectation, and the adjusted p-value."""
         groups = [group for group, part in zip(self.tally.groups or ((),), self.counts, strict=True) for _ in part]
         every = [count for part in self.counts for count in part]
@@ -704,14 +704,14 @@ class OpenCheck(TableResult):
             Column("adjusted", adjusted, "adjusted p", partial(p_value_cells, adjusted)),
         ]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return "Fit of open reports to their design"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         reports = reports_counted(self.tally.n, weighted=False)
         return [self.verdict(), f"N = {reports}, epsilon {self.tally.shown_epsilon()}"]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         return {
             "format": "warner open check",
             "version": 1,

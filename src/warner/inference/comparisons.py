@@ -113,9 +113,9 @@ class Comparison(TableResult):
     groups: tuple[Group, ...] = ()
     note: str = ""
 
-    rows_key = ""
+    _rows_key = ""
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return a row for each group."""
         numbers = {name: np.atleast_1d(getattr(self, name)) for name in DIFFERENCE_COLUMNS}
         difference, unbiased, low, high, *ratio, p = numbers.values()
@@ -129,13 +129,13 @@ class Comparison(TableResult):
         ratios = Column(heading=f"ratio, {level} interval", texts=lambda: list(map(_ratio_cell, *map(np.ravel, ratio))))
         return [*named, *starmap(Column, numbers.items()), *shown, ratios, p_value]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return f"{self.first} against {self.second}"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         return [f"{self.test} test of equality in the population", *([self.note] if self.note else [])]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         """Return what JSON can hold; an infinite ratio, and what a group without reports has, as None."""
         about = {"level": self.confidence.level, "target": self.confidence.target, "approximate": self.approximate}
         return {

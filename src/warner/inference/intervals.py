@@ -248,7 +248,7 @@ class Limits(NamedTuple):
 class IntervalResult(TableResult):
     """A result with confidence intervals: how they were computed, and whether they hold exactly."""
 
-    rows_key = ""
+    _rows_key = ""
 
     confidence: Confidence
     methods: tuple[str, ...]
@@ -274,7 +274,7 @@ class IntervalResult(TableResult):
         """The level, the target, and whether intervals are approximate, or design-based as of a complex sample."""
         return f"{'design-based ' if self.sample else 'approximate ' if self.approximate else ''}{self.confidence}"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         """Return how the intervals were computed, and the complex sample."""
         return [f"method of the interval: {self.method}", *([self.sample] if self.sample else [])]
 
@@ -305,14 +305,14 @@ class Interval(IntervalResult):
     def estimates(self) -> Estimates:
         return Estimates(np.full(np.shape(self.low), np.nan), self.low, self.high, unit="share")
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         ends = Column(heading=f"{self.interval_name}, %", texts=lambda: self.estimates().texts()[2])
         return [Column("low", np.ravel(self.low)), Column("high", np.ravel(self.high)), ends]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return counted(np.size(self.low), "confidence interval", "confidence intervals")
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         """Return what JSON can hold; the interval of a group without reports as None."""
         return {
             "low": self.low,

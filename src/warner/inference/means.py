@@ -146,17 +146,17 @@ class NumericResult(IntervalResult):
     def _group_columns(self) -> dict[str, Counts]:
         return {name: objects(group[index] for group in self.groups) for index, name in enumerate(self.by)}
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return a row for each group."""
         reports, found = Column(heading="reports", texts=partial(amount_cells, np.atleast_1d(self.n))), self.estimates()
         numbers = found.columns(self.name, self.interval_name, unknown=found.reasons())
         people = [] if self.people is None else [Column("respondents", self.people, "respondents")]
         return [*name_columns(self._group_columns()), reports, *people, *numbers]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return f"Estimated {self.name}"
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         numbers = {name: getattr(self, name, None) for name in ("value", "se", "low", "high")}
         return {
             **self.key(),
@@ -206,7 +206,7 @@ class NumericResult(IntervalResult):
     def text(self) -> str:
         """Return a single value in one line; a table of groups."""
         if self.groups:
-            return plain_table(self.printed())
+            return plain_table(self._printed())
         colon = ":" * self.name[-1].isdigit()  # share above 50: 8.61 %
         ((value, ends),) = self.value_texts()
         return ", ".join(filter(None, (f"{self.name}{colon} {value}", ends, self.interval_name, self.method)))
@@ -451,7 +451,7 @@ class MeanComparison(TableResult):
     test: str
     note: str = ""
 
-    rows_key = None
+    _rows_key = None
 
     def estimates(self) -> Estimates:
         """Return the difference with its interval and the p-value of the test."""
@@ -462,17 +462,17 @@ class MeanComparison(TableResult):
         quantity, of = "difference of means", f"{self.first} against {self.second}"
         return Rows(quantity, [of], [f"{quantity}, {of}"], {}, self.test)
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
         return self.estimates().columns("difference of means", about, "difference")
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return f"Mean in {self.first} against {self.second}"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         return [f"{self.test} test of equality in the population", *([self.note] if self.note else [])]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         about = {"level": self.confidence.level, "target": self.confidence.target, "approximate": self.approximate}
         note = {"note": self.note} if self.note else {}
         return {"quantity": "mean", "first": self.first, "second": self.second, "test": self.test, **about, **note}
@@ -564,11 +564,11 @@ class Quantile(NumericResult):
     def key(self) -> Document:
         return {"quantile": self.tau}
 
-    def facts(self) -> Document:
-        return super().facts() | ({"note": self.note} if self.note else {})
+    def _facts(self) -> Document:
+        return super()._facts() | ({"note": self.note} if self.note else {})
 
-    def footnotes(self) -> list[str]:
-        return [*super().footnotes(), *filter(None, [self.note])]
+    def _footnotes(self) -> list[str]:
+        return [*super()._footnotes(), *filter(None, [self.note])]
 
     def text(self) -> str:
         return super().text() + (f"\n{sentence(self.note)}" if self.note and not self.groups else "")

@@ -354,9 +354,9 @@ class Presence(TableResult):
     approximate: bool
     tally: Collected
 
-    rows_key = ""
+    _rows_key = ""
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return a row for each answer (and group)."""
         p, adjusted, found = (np.ravel(part) for part in (self.p_values, self.adjusted, self.found))
         return [
@@ -366,10 +366,10 @@ class Presence(TableResult):
             Column("found", found, "detected"),
         ]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return "Tests of the hypothesis that no respondent has the answer"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         by = {"holm": "Holm's method", "bh": "Benjamini and Hochberg's method, which is not proven here"}
         return [
             reports_in_papers(self.tally),
@@ -397,7 +397,7 @@ class Presence(TableResult):
             lines.append(f"  {share} is detected with a probability of {level_text(self.power)}")
         return "\n".join(lines)
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         """Return the names of the detected answers, for each group."""
         return {
             **listed_groups(self.tally),

@@ -42,13 +42,13 @@ class Quantities(TableResult):
     parts: tuple[Any, ...]  # each has `rows` and `estimates`
     notes: tuple[str, ...] = ()  # assumptions of all of them, in sentences
 
-    rows_key = "quantities"
+    _rows_key = "quantities"
 
-    def footnotes(self) -> tuple[str, ...]:
+    def _footnotes(self) -> tuple[str, ...]:
         """Return the notes."""
         return self.notes
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return a row for each quantity and group: its names, value, standard error, interval and method."""
         parts, found = [part.rows() for part in self.parts], [part.estimates() for part in self.parts]
         confidences, doubts = [part.confidence for part in self.parts], [part.approximate for part in self.parts]
@@ -100,13 +100,13 @@ class Quantities(TableResult):
             Column(heading="method of the interval", texts=joined(how)),
         ]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return "Estimates"
 
     def leading(self, rows: int | None) -> list[Column]:
         """Return the columns that readers see above all others, with the reports of each of the first groups."""
         parts = self.parts if rows is None else tuple(part.first_groups(rows) for part in self.parts)
-        shown = [column for column in replace(self, parts=parts).columns() if column.heading]
+        shown = [column for column in replace(self, parts=parts)._columns() if column.heading]
         place = len(parts[0].by)
         amounts = {"reports": [part.n for part in parts]} if place else {}
         amounts |= {} if parts[0].people is None else {"respondents": [part.people for part in parts]}

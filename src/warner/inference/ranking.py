@@ -64,9 +64,9 @@ class Ranking(TableResult):
     approximate: bool
     tally: Collected
 
-    rows_key = ""
+    _rows_key = ""
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return a row for each answer (and group)."""
         found = [("certain", self.certain, "certainly"), ("possible", self.possible, "possibly")]
         flags = (Column(name, mask.ravel(), heading) for name, mask, heading in found)
@@ -76,10 +76,10 @@ class Ranking(TableResult):
     def _leading(self) -> str:
         return "the most common answer" if self.count == 1 else f"among the {self.count:,} most common answers"
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return f"Answers that are certainly, or possibly, {self._leading}"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         about, level = "approximate " * self.approximate, level_text(self.confidence.level)
         at_once = f"all of it holds at once, at {about}confidence {level} ({self.confidence.target})"
         return [reports_in_papers(self.tally), at_once]
@@ -101,7 +101,7 @@ class Ranking(TableResult):
                 lines.append(f"  {indices}: {names_of(tally, index, undecided)}")
         return "\n".join(lines)
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         """Return the names of the answers, for each group."""
         return {
             **listed_groups(self.tally),

@@ -97,7 +97,7 @@ class Comparisons(TableResult):
     approximate: bool
     test: str
 
-    rows_key = "comparisons"
+    _rows_key = "comparisons"
 
     @property
     def difference(self) -> Array:
@@ -109,7 +109,7 @@ class Comparisons(TableResult):
         """True for answers with an adjusted p-value of at most 1 - level."""
         return np.asarray(self.adjusted <= 1 - self.confidence.level)
 
-    def columns(self, rows: int | None = None) -> list[Column]:
+    def _columns(self, rows: int | None = None) -> list[Column]:
         """Return a row for each answer; readers see only so many `rows`, the smallest p-values first."""
         shown = self._rows_shown(rows)
         names_of_numbers = ("difference", "unbiased", "low", "high", "p_value", "adjusted", "changed")
@@ -138,10 +138,10 @@ class Comparisons(TableResult):
             return np.arange(len(self.answers))
         return np.argsort(self.p_value, kind="stable")[:rows]
 
-    def title(self, rows: int | None = None) -> str:
+    def _title(self, rows: int | None = None) -> str:
         return f"All answers in {self.first} against {self.second}"
 
-    def footnotes(self, rows: int | None = None) -> list[str]:
+    def _footnotes(self, rows: int | None = None) -> list[str]:
         hidden = len(self.answers) - len(self._rows_shown(rows))
         changed = [quoted(self.answers[index]) for index in np.flatnonzero(self.changed)]
         about = "about" if self.approximate or self.correction == "bh" else "at most"
@@ -159,7 +159,7 @@ class Comparisons(TableResult):
             "intervals are approximate, for the population and for one answer at a time",
         ]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         return {
             "format": "warner comparisons",
             "version": COMPARISONS_VERSION,
@@ -175,10 +175,10 @@ class Comparisons(TableResult):
 
     def text(self, rows: int | None = FIRST_ROWS) -> str:
         """Return the table for a terminal, with so many rows; all of them if None."""
-        return plain_table(self.printed(rows=rows))
+        return plain_table(self._printed(rows=rows))
 
     def _repr_html_(self) -> str:
-        return fragment(self.printed(rows=FIRST_ROWS))
+        return fragment(self._printed(rows=FIRST_ROWS))
 
 
 @overload

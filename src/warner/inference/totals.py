@@ -113,22 +113,22 @@ class Totals(IntervalResult):
         """Totals outside their own intervals, one flag for each row."""
         return np.ravel((self.value < self.low) | (self.value > self.high))
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return a row for each answer (and group)."""
         answers = {"value": np.tile(objects(self.answers), len(self.value))} if self.answers else {}
         names, found = name_columns(self._group_columns() | answers), self.estimates()
         return [*names, *found.columns("total", self.interval_name, "total", self.marked.tolist(), found.reasons())]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return "Estimated totals"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         outside = f"* outside its own interval: {self.outside}" if self.outside and self.marked.any() else ""
         floors = [FLOORS[name] for name in self.methods if name in FLOORS]
-        notes = [self.reports, f"population size: {self.source}", *super().footnotes(), outside, *floors]
+        notes = [self.reports, f"population size: {self.source}", *super()._footnotes(), outside, *floors]
         return list(filter(None, notes))
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         axes = (slice(None) if self.groups else 0, slice(None) if self.answers else 0)
         numbers = {name: getattr(self, name)[axes] for name in ("value", "se", "low", "high")}
         known = {"groups": self.groups, "answers": self.answers, "sample": self.sample}

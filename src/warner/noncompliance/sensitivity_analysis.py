@@ -42,9 +42,9 @@ class Sensitivity(TableResult):
     level: float
     approximate: bool  # the level holds only approximately: with weights, or where no single count shows a share
 
-    rows_key = "values"
+    _rows_key = "values"
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return the columns, a row for each assumed share and answer; of two answers, readers see the first alone."""
         rows, k = self.shares.shape
         table = {
@@ -65,10 +65,10 @@ class Sensitivity(TableResult):
             *shown.shown("share", about, further={"most likely": table["most_likely"][kept]}),
         ]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return f"Shares, if some respondents reported {self.safe!r} regardless of the design"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         """Return the number of reports, the share of a second answer, and the assumption."""
         number = reports_counted(self.tally.n, weighted=self.tally.weighted)
         rest = [remainder(self.tally.domain)] if self.tally.k == 2 else []
@@ -77,7 +77,7 @@ class Sensitivity(TableResult):
         assumed = "Cheating is assumed to be independent of the trait. No count can confirm that."
         return [f"N = {number}", *rest, assumed, *speaks]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         about = {"design": self.tally.design.to_dict(), "safe": self.safe}
         return {**about, "level": self.level, "approximate": self.approximate}
 

@@ -309,9 +309,9 @@ class TraitRegression(TableResult):
         assert self.fit.log_likelihood is not None
         return self.fit.log_likelihood
 
-    rows_key = "coefficients"
+    _rows_key = "coefficients"
 
-    def columns(self, level: float = 0.95) -> list[Column]:
+    def _columns(self, level: float = 0.95) -> list[Column]:
         """Return the columns: a row for each coefficient with its standard error and Wald's interval, then the share.
 
         Parameters
@@ -329,10 +329,10 @@ class TraitRegression(TableResult):
             *Estimates.of_table(table).shown("estimate", f"approximate {level_text(level)} interval", unknown="any"),
         ]
 
-    def title(self, level: float = 0.95) -> str:
+    def _title(self, level: float = 0.95) -> str:
         return f"Log-odds of the trait: {self.fit.model_data.formula}"
 
-    def footnotes(self, level: float = 0.95) -> list[str]:
+    def _footnotes(self, level: float = 0.95) -> list[str]:
         """Return what the coefficients rest on and mean, the search for the maximum, and the notes."""
         best, *others = self.fit.optima
         search = f"{best.starts} of {self.fit.tried} starts ended at this maximum"
@@ -347,7 +347,7 @@ class TraitRegression(TableResult):
             *self.notes,
         ]
 
-    def facts(self, level: float = 0.95) -> Document:
+    def _facts(self, level: float = 0.95) -> Document:
         return {
             "format": "warner trait regression",
             "version": 1,

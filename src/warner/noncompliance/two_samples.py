@@ -105,9 +105,9 @@ class TwoSamples(TableResult):
         """Return both shares by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    rows_key = ""
+    _rows_key = ""
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return the columns, a row for each of the two shares."""
         shares = self.shares()
         numbers = {name: np.array([getattr(share, name) for share in shares.values()]) for name in PREVALENCE_COLUMNS}
@@ -120,14 +120,14 @@ class TwoSamples(TableResult):
             *shown.shown("share", about, unknown="undefined", further={"most likely": table["most_likely"]}),
         ]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return f"{self.model.capitalize()}, from two samples"
 
-    def footnotes(self) -> tuple[str]:
+    def _footnotes(self) -> tuple[str]:
         """Return the meaning of the second share."""
         return (self.note,)
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         shares = {
             name: {key: value for key, value in asdict(share).items() if key != "level"}
             for name, share in self.shares().items()

@@ -29,6 +29,7 @@ from warner.inference.answer_tables import (
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.estimate_plots import DEFAULT_TITLE, axis_of, estimate_picture
 from warner.output.group_plots import TITLE, TREND_TITLE, group_picture, number_picture
+from warner.results import footnotes_of, title_of, typeset
 from warner.text import TIGHT, counted, group_name, level_text, printable, quoted, reports_counted, rounded_up
 from warner.text import sentence as as_sentence
 from warner.typesetting import amount_cells, count_cells, fragment, percent_cells, share_decimals
@@ -104,7 +105,7 @@ def save_page(
     titles = {False: picture_title} | ({True: CUMULATIVE_TITLE} if estimate._ordered else {})
     first = [
         f"<div class='headline'>{warnings(estimate)}{headline(estimate, table, confidence, interval)}</div>",
-        "" if numbers is None else f"<div class='wide'>{fragment(numbers.printed())}</div>",
+        "" if numbers is None else f"<div class='wide'>{fragment(typeset(numbers))}</div>",
         *(
             figure(estimate_picture(estimate, confidence, title=name, cumulative=cumulative), name)
             for cumulative, name in titles.items()
@@ -222,7 +223,7 @@ HEADLINED_GROUPS, HEADLINED_TREND = 12, 4  # most groups with a headline, and gr
 
 
 def warnings(estimate: Estimate) -> str:
-    lines = (f"<p class='warning'><strong>Warning:</strong> {escape(warning)}.</p>" for warning in estimate.doubts())
+    lines = (f"<p class='warning'><strong>Warning:</strong> {escape(warning)}.</p>" for warning in estimate.warnings())
     return "".join(lines)
 
 
@@ -639,7 +640,7 @@ def save_group_page(
     tally = estimates.tally
     if estimates.numeric:
         means = estimates.mean(level=level, kind=kind)
-        picture, drawn, table = number_picture(means, estimates.along), "Means", fragment(means.printed())
+        picture, drawn, table = number_picture(means, estimates.along), "Means", fragment(typeset(means))
     else:
         common = int(np.nan_to_num(estimates.overall).argmax()) if tally.k > 2 else 0
         picture = group_picture(estimates, common, level=level, kind=kind)
@@ -647,13 +648,15 @@ def save_group_page(
     computed = WALKED if estimates.along else ANY if estimates.law == "any" else POOLED
     sections = {
         "Table of results": table,
-        "How to read the table": bullets(escape(as_sentence(note)) for note in estimates.footnotes(level, kind=kind)),
+        "How to read the table": bullets(
+            escape(as_sentence(note)) for note in footnotes_of(estimates, level, kind=kind)
+        ),
         "How answers were randomized": design_section(tally),
         "Rows left out": left_out_section(tally),
         "How it was computed": f"<p>{computed}</p>",
     }
     names = (title, question, TITLE if estimates.along is None else TREND_TITLE)
-    write_page(path, names, estimates.title(), [figure(picture, f"{drawn} by group")], sections)
+    write_page(path, names, title_of(estimates), [figure(picture, f"{drawn} by group")], sections)
 
 
 def _group_table(estimates: GroupEstimates, level: float, kind: str) -> str:

@@ -283,7 +283,7 @@ class Mechanisms(TableResult):
         The quantity for which mechanisms are compared.
     """
 
-    rows_key = "mechanisms"
+    _rows_key = "mechanisms"
 
     domain: Labels
     epsilon: Number
@@ -355,7 +355,7 @@ class Mechanisms(TableResult):
             "decoding": np.array([np.nan if n is None else decoding_steps(design, float(n)) for design, n in designs]),
         }
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return a row for each mechanism, those with the smallest criterion first.
 
         Returns
@@ -389,14 +389,14 @@ class Mechanisms(TableResult):
         readers = [Column(heading=heading, texts=texts) for heading, texts in shown.items()]
         return [*starmap(Column, numbers.items()), *readers]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         about = {"shares": "", "mean": "the mean of ", "distribution": "the distribution of "}[self.quantity]
         return f"Mechanisms for {about}{len(self.domain):,} answers at epsilon {self.shown_epsilon()}{self._about}"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         return [self.reason]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         return {
             "answers": len(self.domain),
             "quantity": self.quantity,

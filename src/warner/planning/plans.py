@@ -251,7 +251,7 @@ class OpenPlan(SurveyPlan):
         critical = critical_count(n, self.design.q, (1 - self.level) / 2 / number)
         return smallest_share(self.design, [n], [critical], power=self.power)
 
-    def columns(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> list[Column]:
+    def _columns(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> list[Column]:
         """Return the smallest share, and its bound, over a grid of epsilons and numbers of people.
 
         Parameters
@@ -276,14 +276,14 @@ class OpenPlan(SurveyPlan):
             Column("lower_bound", least, "lower bound (%)", percent_cells(least, 2)),
         ]
 
-    def title(self, *_: Any, **options: Any) -> str:
+    def _title(self, *_: Any, **options: Any) -> str:
         return "Smallest share that is found, by epsilon and number of respondents"
 
-    def footnotes(self, *_: Any, **options: Any) -> list[str]:
+    def _footnotes(self, *_: Any, **options: Any) -> list[str]:
         return [self._solution()]
 
-    def facts(self) -> Document:
-        return super().facts() | {"advice": list(self.advice())}
+    def _facts(self) -> Document:
+        return super()._facts() | {"advice": list(self.advice())}
 
     def sentences(self) -> Iterator[str]:
         design = self.design
@@ -446,8 +446,8 @@ class Plan(Tradeoff):
         """True if the share was not given but is the one with the widest interval, among all or in the population."""
         return self.question.worst_case
 
-    def facts(self) -> Document:
-        return super().facts() | {"usual": None if self.usual is None else self.usual._asdict()}
+    def _facts(self) -> Document:
+        return super()._facts() | {"usual": None if self.usual is None else self.usual._asdict()}
 
     def conditions(self) -> list[str]:
         if self.measure == "error":

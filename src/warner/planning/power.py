@@ -310,7 +310,7 @@ class PowerPlan(SurveyPlan):
         place = self.question.answer if self.design.k > 2 else self.question.answer or 0
         return None if place is None else self.design.domain[place]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         asked, question = self.hypothesis, self.question
         known = {one.name: getattr(asked, one.name) for one in fields(asked)} | {
             "test": asked.test,
@@ -322,9 +322,9 @@ class PowerPlan(SurveyPlan):
             "level": question.confidence.level,
             "goal": question.power if self.solved_for == "people" else None,
         }
-        return super().facts() | known
+        return super()._facts() | known
 
-    def columns(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> list[Column]:
+    def _columns(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> list[Column]:
         """Return the power over a grid of epsilons of the design and sample sizes.
 
         Parameters
@@ -345,10 +345,10 @@ class PowerPlan(SurveyPlan):
         powers = np.array([_power(made, self.question, self.hypothesis, n) for made in designs for n in sizes])
         return [*self.grid_columns(epsilons, sizes), Column("power", powers, "power (%)", percent_cells(powers, 1))]
 
-    def title(self, *_: Any, **options: Any) -> str:
+    def _title(self, *_: Any, **options: Any) -> str:
         return f"Power by epsilon and number of respondents{' in each group' if self.hypothesis.shares else ''}"
 
-    def footnotes(self, *_: Any, **options: Any) -> list[str]:
+    def _footnotes(self, *_: Any, **options: Any) -> list[str]:
         return [self._solution(), self._basis()]
 
     def sentences(self) -> Iterator[str]:

@@ -47,7 +47,7 @@ class SurveyPlan(TableResult):
     The table is not in the JSON document, which has the `fields` of the plan.
     """
 
-    rows_key = ""
+    _rows_key = ""
     fields: ClassVar[tuple[str, ...]]
     design: Design | OpenDomain | SplitQuestionnaire
 
@@ -75,9 +75,9 @@ class SurveyPlan(TableResult):
 
     def grid_text(self) -> str:
         """Grid as text."""
-        return plain_table(self.printed()._replace(notes=()))
+        return plain_table(self._printed()._replace(notes=()))
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         """Return the design, and the fields of the plan."""
         known = {name: getattr(self, name) for name in self.fields}
         return {"format": "warner plan", "version": 1, "design": self.design.to_dict(), **known}
@@ -167,7 +167,7 @@ class Tradeoff(SurveyPlan):
                 return compared(self.design.domain, self.epsilon, self.question, people)
         return None
 
-    def columns(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> list[Column]:
+    def _columns(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> list[Column]:
         """Return the half-width, and the error, over a grid of epsilons and sample sizes.
 
         Parameters
@@ -201,15 +201,15 @@ class Tradeoff(SurveyPlan):
             columns.append(Column(measure, reached, self.question.heading(measure), shown))
         return columns
 
-    def title(self, *_: Any, **options: Any) -> str:
+    def _title(self, *_: Any, **options: Any) -> str:
         return "Precision by epsilon and number of respondents"
 
-    def footnotes(self, *_: Any, **options: Any) -> list[str]:
+    def _footnotes(self, *_: Any, **options: Any) -> list[str]:
         return list(islice(self.sentences(), 3))
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         mechanisms = None if self.mechanisms is None else self.mechanisms.to_dict()
-        return super().facts() | {"advice": list(self.advice), "mechanisms": mechanisms}
+        return super()._facts() | {"advice": list(self.advice), "mechanisms": mechanisms}
 
     def grid_epsilons(self, apart: float = 1.0) -> list[float]:
         """Return some usual epsilons and that of the plan, without those nearer to it than this factor."""
@@ -283,7 +283,7 @@ class SplitPlan(SurveyPlan):
     """
 
     fields = ("epsilon", "people", "solved_for", "asked", "least", "lost")
-    rows_key = "questions"
+    _rows_key = "questions"
 
     design: SplitQuestionnaire
     people: int
@@ -301,7 +301,7 @@ class SplitPlan(SurveyPlan):
         """Sentence on the loss by asking some of the questions; may be empty."""
         return self.design.lost()
 
-    def columns(self, *_: Any, **options: Any) -> list[Column]:
+    def _columns(self, *_: Any, **options: Any) -> list[Column]:
         """Return a row for each question: the half-width and the error of its shares."""
         half_width, error = (np.array([getattr(plan, name) for plan in self.plans]) for name in MEASURES)
         return [
@@ -311,10 +311,10 @@ class SplitPlan(SurveyPlan):
             Column("error", error, "error (%)", percent_cells(error, 2)),
         ]
 
-    def title(self, *_: Any, **options: Any) -> str:
+    def _title(self, *_: Any, **options: Any) -> str:
         return "Precision of the shares of each question"
 
-    def footnotes(self, *_: Any, **options: Any) -> list[str]:
+    def _footnotes(self, *_: Any, **options: Any) -> list[str]:
         """Return the sentences of the plan."""
         return self.sentences()
 
@@ -326,7 +326,7 @@ class SplitPlan(SurveyPlan):
 
     def text(self) -> str:
         """Sentences of the plan and the table."""
-        return f"{super().text()}\n\n{plain_table(self.printed()._replace(notes=()))}"
+        return f"{super().text()}\n\n{plain_table(self._printed()._replace(notes=()))}"
 
 
 def split_plan(

@@ -344,12 +344,12 @@ class RegressionTable(TableResult):
     level: float
     odds: bool
 
-    rows_key = "coefficients"
+    _rows_key = "coefficients"
 
     def _input_library(self) -> str | None:
         return self.models[0]._input_library()
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return a row for each coefficient of each model; readers see a column for each model."""
         tables = [fit.table(self.level, odds=self.odds) for fit in self.models]
         sizes = [len(table["term"]) for table in tables]
@@ -380,10 +380,10 @@ class RegressionTable(TableResult):
         texts = {name: "" if value is None else f"{value:,.1f}" for name, value in numbers.items()}
         return {"respondents": f"{fit.people:,}", **texts}
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return "; ".join(dict.fromkeys(subject(fit, odds=self.odds) for fit in self.models))
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
 
         def each(texts: Sequence[str]) -> str:
             if len(set(texts)) == 1:
@@ -406,8 +406,8 @@ class RegressionTable(TableResult):
                 caveats.setdefault(note, []).append(name)
         return [*lines, *(f"{', '.join(names)}: {note}" for note, names in caveats.items())]
 
-    def facts(self) -> Document:
-        facts = [fit.facts(self.level, odds=self.odds) for fit in self.models]
+    def _facts(self) -> Document:
+        facts = [fit._facts(self.level, odds=self.odds) for fit in self.models]
         models = [{"name": name, **one} for name, one in zip(self.names, facts, strict=True)]
         return {"format": "warner regression table", "version": 1, "level": self.level, "models": models}
 

@@ -284,9 +284,9 @@ class Spread(TableResult):
     level: float
     people: int
 
-    rows_key = ""
+    _rows_key = ""
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return the columns of one row.
 
         ``groups`` is the name of their column, ``number`` their number; ``spread``, ``low``, ``high``, ``statistic``
@@ -303,14 +303,14 @@ class Spread(TableResult):
             *Estimates.of_table(table, "spread").shown("spread", f"{level_text(self.level)} interval"),
         ]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return "Standard deviation of the effects of groups"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         """Return the number of respondents and the hypothesis that is tested."""
         return [f"N = {self.people:,} respondents", "p is that of the test that groups are alike"]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         numbers = {"spread": self.value, "low": self.low, "high": self.high, "level": self.level}
         return {"column": self.column, "groups": self.groups, **numbers, "statistic": self.statistic, "p": self.p_value}
 
@@ -408,9 +408,9 @@ class RandomEffects(TableResult):
     spread: float
     level: float
 
-    rows_key = "effects"
+    _rows_key = "effects"
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return the columns, a row for each group: its name, ``people``, ``effect``, ``se``, ``low``, ``high``."""
         names = objects(self.groups)
         numbers = {"effect": self.effects, "se": self.errors, "low": self.low, "high": self.high}
@@ -421,16 +421,16 @@ class RandomEffects(TableResult):
             *Estimates.of_table(numbers, "effect").shown("effect", f"{level_text(self.level)} interval"),
         ]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         number = counted(len(self.groups), "group", "groups")
         return f"Effects of {number} of {quoted(self.column)}, with a spread of {in_digits(self.spread)}"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         """Return the number of respondents and the coverage of the intervals."""
         about = f"over all groups, intervals have coverage {self.level:g}; a group unlike the others is shrunk to them"
         return [f"N = {int(self.people.sum()):,} respondents", about]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         return {"column": self.column, "spread": self.spread, "level": self.level, "holds": HOLDS_ON}
 
 

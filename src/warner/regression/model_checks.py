@@ -106,9 +106,9 @@ class ModelCheck(TableResult):
     groups: CalibrationGroups | None  # of like predictions; None where they are no test
     reason: str  # why there are no groups
 
-    rows_key = "groups"
+    _rows_key = "groups"
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return the columns: for programs a row for each group of like predictions and report, for readers the tests.
 
         ``predicted`` is the mean share of all answers but the reference, ``observed`` and ``expected`` are numbers of
@@ -138,11 +138,11 @@ class ModelCheck(TableResult):
             Column(heading="p", texts=p_value_cells(p)),
         ]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         respondents = counted(self.people, "respondent", "respondents")
         return f"Fit of {self.formula}: {respondents} in {counted(self.cells, 'cell', 'cells')} of covariates"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         """Return the limits of the tests, the reasons why there is none, and the cells of few respondents."""
         found = []
         if self.deviance is not None and self.deviance.reason:
@@ -168,7 +168,7 @@ class ModelCheck(TableResult):
         )
         return [sentence]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         tested = None
         if self.groups is not None:
             tested = {name: getattr(self.groups, name) for name in ("statistic", "freedom", "p")}

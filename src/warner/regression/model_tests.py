@@ -94,9 +94,9 @@ class ModelTests(TableResult):
         """The p-value of the first test."""
         return self.tests[0].p
 
-    rows_key = ""  # in JSON, "tests", which have their notes
+    _rows_key = ""  # in JSON, "tests", which have their notes
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return the columns ``term``, ``statistic``, ``freedom``, ``p``, ``test``, ``denominator``.
 
         The last one has the second degrees of freedom where p is that of an F distribution, else infinity.
@@ -116,15 +116,15 @@ class ModelTests(TableResult):
     def _column(self, name: str) -> Counts:
         return np.array([getattr(test, name) for test in self.tests])
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return f"Tests in {self.formula}"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         """Return the number of respondents and the notes of the tests, each once."""
         notes = [*(test.note for test in self.tests if test.note), *self.notes]
         return [f"N = {counted(self.people, 'respondent', 'respondents')}", *dict.fromkeys(notes)]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         tests = [{"term": name, **test._asdict()} for name, test in zip(self.names, self.tests, strict=True)]
         return {"formula": self.formula, "people": self.people, "notes": self.notes, "tests": tests}
 
@@ -408,9 +408,9 @@ class RegressionSensitivity(TableResult):
     fits: tuple[Regression, ...]  # under each of these assumptions
     level: float  # of the intervals
 
-    rows_key = "values"
+    _rows_key = "values"
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return the columns: a row for each assumed share and coefficient, then means of shares or numbers.
 
         The ``term`` of a mean is "mean share" or "mean". Of two answers, readers see the mean share of the first alone.
@@ -453,16 +453,16 @@ class RegressionSensitivity(TableResult):
         ]
         return (*always, *sometimes)
 
-    def title(self) -> str:
+    def _title(self) -> str:
         formula = self.fits[0].model_data.formula
         return f"{formula}, if some respondents reported {self.safe!r} regardless of the design"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         """Return the number of respondents, the assumption and the notes."""
         number = counted(self.fits[0].people, "respondent", "respondents")
         return [f"N = {number}", INDEPENDENCE_ASSUMED, *self.notes]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         about = {"formula": self.fits[0].model_data.formula, "safe": self.safe, "level": self.level}
         return {**about, "notes": self.notes}
 

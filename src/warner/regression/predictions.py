@@ -102,9 +102,9 @@ class Prediction(TableResult):
         """Predicted quantity: "share", or "mean" of a number."""
         return "share" if len(self.domain) else "mean"
 
-    rows_key = ""  # in JSON, "shares" or "means"
+    _rows_key = ""  # in JSON, "shares" or "means"
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return the columns, a row for each profile and answer; of two answers, readers see the first alone.
 
         After the columns of the profile, they are ``answer``, ``share``, ``se``, ``low``, ``high``, ``interval`` and
@@ -133,10 +133,10 @@ class Prediction(TableResult):
             *estimates.shown(self.quantity, f"{level_text(self.level)} {heading}"),
         ]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return f"Predicted {self.quantity}s"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         over = f", with {enumerated(list(self.averaged))} as they are" if self.profiles else ""
         respondents = f"{self.people:,} respondents"
         if self.averaged or not self.profiles:
@@ -146,7 +146,7 @@ class Prediction(TableResult):
         rest = [remainder(self.domain)] if len(self.domain) == 2 else []
         return [about, *rest, *self.notes]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         about = {"level": self.level, "target": self.target, "averaged": list(self.averaged), "people": self.people}
         return {**about, "notes": list(self.notes), f"{self.quantity}s": TableRows(self.table())}
 
@@ -404,9 +404,9 @@ class Margins(TableResult):
     methods: tuple[tuple[str, ...], ...]  # of each interval: "wald", "profile", or "none"
     notes: tuple[str, ...] = ()  # caveats: few clusters, or reports with little information
 
-    rows_key = "effects"
+    _rows_key = "effects"
 
-    def columns(self) -> list[Column]:
+    def _columns(self) -> list[Column]:
         """Return the columns, a row for each effect and answer; of two answers, readers see the first alone.
 
         They are ``term``, ``answer`` (not for the mean of a number), ``estimate``, ``se``, ``statistic``, ``p``,
@@ -428,17 +428,17 @@ class Margins(TableResult):
             *Estimates.of_table(table, rows=kept, unit=unit).shown("change", interval),
         ]
 
-    def title(self) -> str:
+    def _title(self) -> str:
         return f"Average marginal effects on {'shares' if len(self.domain) else 'the mean'}"
 
-    def footnotes(self) -> list[str]:
+    def _footnotes(self) -> list[str]:
         about = f"averages over {self.people:,} respondents; intervals are for {TARGETS_IN_WORDS[self.target]}"
         if len(self.domain) != 2:
             return [about, *self.notes]
         first, second = map(quoted, self.domain)
         return [about, f"the share of {second} changes by the opposite of that of {first}", *self.notes]
 
-    def facts(self) -> Document:
+    def _facts(self) -> Document:
         return {"level": self.level, "target": self.target, "people": self.people, "notes": list(self.notes)}
 
 

@@ -278,9 +278,9 @@ class Regression(TableResult):
         more = [Start("profile", limits.better)]
         return fitted(self.model_data, self.specification, errors=self.errors, more=more)
 
-    rows_key = "coefficients"
+    _rows_key = "coefficients"
 
-    def columns(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> list[Column]:
+    def _columns(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> list[Column]:
         """Return the columns, a row for each coefficient.
 
         Answers are in the order of the domain, without the reference; in each the intercept comes first, then the
@@ -334,19 +334,19 @@ class Regression(TableResult):
             *estimates.shown(quantity(self, odds=odds), interval_heading(limits.method, level), unknown="any"),
         ]
 
-    def title(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> str:
+    def _title(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> str:
         return heading(self, odds=odds)
 
-    def printed(self, *given: Any, **options: Any) -> Printed:
+    def _printed(self, *given: Any, **options: Any) -> Printed:
         """Return the table for a paper, with two lines of notes, and the caveats that belong to these coefficients."""
         notes = (*paper_notes(self, **options), *self._skipped_sentences())
-        return super().printed(*given, **options)._replace(notes=notes)
+        return super()._printed(*given, **options)._replace(notes=notes)
 
     def text(self, *given: Any, **options: Any) -> str:
         """Return the table for a terminal, with the evidence and the assumptions."""
-        return plain_table(super().printed(*given, **options))
+        return plain_table(super()._printed(*given, **options))
 
-    def footnotes(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> list[str]:
+    def _footnotes(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> list[str]:
         return sentences(self, level, self._intervals(level, interval).method, odds=odds)
 
     def _input_library(self) -> str | None:
@@ -355,7 +355,7 @@ class Regression(TableResult):
     def _skipped_files(self) -> Mapping[str, str]:
         return self.model_data.skipped_files
 
-    def facts(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> Document:
+    def _facts(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> Document:
         data, specification = self.model_data, self.specification
         designs, groups = zip(data.labels, data.observations.designs, strict=True), data.groups
         values = None if specification.values is None else specification.values.tolist()
@@ -388,7 +388,7 @@ class Regression(TableResult):
             "clusters": None if self.clustered is None else self.clustered.clusters.number,
             "notes": self.notes,
             "level": level,
-            "intercepts": None if groups is None else {**self.spread(level).facts(), "nodes": self.nodes},
+            "intercepts": None if groups is None else {**self.spread(level)._facts(), "nodes": self.nodes},
             "empty": self.specification.empty,
             "infinite": infinite,
             "odds": odds,

@@ -20,6 +20,7 @@ from warner.inference.intervals import Confidence
 from warner.output.estimate_plots import estimate_picture
 from warner.output.pages import bullets, computation_section, definitions, design_section, whole_page
 from warner.reports.counts import OPTION
+from warner.results import typeset
 from warner.text import level_text, percent, printable
 from warner.typesetting import fragment
 
@@ -173,10 +174,10 @@ class _Section:
     def technical(self) -> str:
         head = f"<h3>{escape(self.question.text)}</h3>"
         if self.discovery is not None:
-            return f"{head}{design_section(self.discovery.tally)}{fragment(self.discovery.printed())}"
+            return f"{head}{design_section(self.discovery.tally)}{fragment(typeset(self.discovery))}"
         if self.estimate is None or not self.n:
             return ""
-        table = fragment(self.estimate.printed(**self._options()))
+        table = fragment(typeset(self.estimate, **self._options()))
         methods = computation_section(self.estimate, self.words.confidence)
         wide = f"<div class='wide' role='group' tabindex='0' aria-label='Estimates'>{table}</div>"
         return f"{head}{design_section(self.estimate.tally)}{wide}{methods}"
@@ -227,7 +228,7 @@ class _Section:
     def _warnings(self) -> Iterator[str]:
         if self.estimate is None:
             return
-        lines = self.estimate.doubts()
+        lines = self.estimate.warnings()
         checked = check(self.estimate.tally)
         lines += [] if checked.fits else [checked.verdict()]
         for line in lines:
