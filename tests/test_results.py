@@ -16,6 +16,7 @@ from warner.arrays import objects
 from warner.results import (
     Column,
     Estimates,
+    Limits,
     StandardErrors,
     TableResult,
     TableRows,
@@ -61,7 +62,7 @@ def test_plain_looks_into_arrays_and_mappings() -> None:
 
 def test_a_coefficient_table_by_hand() -> None:
     # 2 / 0.5 = 4 standard errors from 0; 2 -+ 1.959964 * 0.5; and p = 2 * Phi(-4).
-    table = coefficients({"term": ["age"]}, *given(2.0, 0.5, None), freedom=None)
+    table = coefficients({"term": ["age"]}, *given(2.0, 0.5, None))
     assert list(table) == ["term", "estimate", "se", "statistic", "p", "low", "high", "freedom"]
     assert rows(table)[0] == {
         "term": "age",
@@ -75,15 +76,14 @@ def test_a_coefficient_table_by_hand() -> None:
     }
 
 
-def given(estimate: float, error: float, freedom: float | None) -> tuple[np.ndarray, ...]:
+def given(estimate: float, error: float, freedom: float | None) -> tuple[np.ndarray, Limits]:
     b, se = np.array([estimate]), np.array([error])
-    statistic, _, low, high = StandardErrors(se, None if freedom is None else np.array([freedom])).wald(b, 0.95)
-    return b, se, statistic, low, high
+    return b, StandardErrors(se, None if freedom is None else np.array([freedom])).wald(b, 0.95)
 
 
 def test_few_degrees_of_freedom_take_students_t() -> None:
     # The 97.5 % quantile of t with 4 degrees of freedom is 2.776445, and P(|t| > 4) = 0.016130.
-    table = coefficients({"term": ["age"]}, *given(2.0, 0.5, 4.0), freedom=np.array([4.0]))
+    table = coefficients({"term": ["age"]}, *given(2.0, 0.5, 4.0))
     assert_allclose(table["low"], 2 - 2.776445105 * 0.5, rtol=1e-9)
     assert_allclose(table["p"], 0.016130090, rtol=1e-6)
     assert_array_equal(table["freedom"], [4.0])
@@ -127,7 +127,7 @@ def test_a_floor_widens_intervals_and_raises_p_values_together() -> None:
 def test_how_intervals_were_found_stands_before_the_degrees_of_freedom() -> None:
     names: dict[str, list[Any]] = {"term": ["a", "b"], "answer": ["yes", None]}
     one = np.ones(2)
-    table = coefficients(names, one, one, one, one, one, freedom=None, methods=("wald", "profile"))
+    table = coefficients(names, one, Limits(one, one, one, ("wald", "profile"), one))
     assert list(table)[:2] == ["term", "answer"]
     assert list(table)[-2:] == ["interval", "freedom"]
     assert table["interval"].tolist() == ["wald", "profile"]

@@ -39,11 +39,11 @@ from warner.inference.answer_tables import (
 )
 from warner.inference.checking import fit_warning
 from warner.inference.comparisons import Comparison, remainder, unmirrored
-from warner.inference.intervals import Confidence, Interval, Limits, interval, limits
+from warner.inference.intervals import Confidence, Interval, interval, limits
 from warner.inference.quantities import Quantities
 from warner.reports.linearization import RESULT_COLUMN
 from warner.reports.tallies import Collected, Pool, holds_every_answer, refuse_uncounted
-from warner.results import Column, Estimates, TableResult, TableRows, group_column
+from warner.results import Column, Estimates, Limits, TableResult, TableRows, group_column
 from warner.text import conjoined, counted
 from warner.typesetting import amount_cells, count_cells, fragment, plain_table
 

@@ -495,13 +495,29 @@ def as_frame(table: dict[str, Counts], library: str | None, preferred: str | Non
     return nw.from_dict(columns, backend=chosen).to_native()
 
 
-class Wald(NamedTuple):
-    """Wald statistics, their degrees of freedom (None for the normal distribution), and the ends of the intervals."""
+EXACT = frozenset({"clopper_pearson", "exact", "anytime", "dkw", "known"})  # methods that are not approximate
+NOT_COMPUTED = np.empty(0)
 
-    statistic: Array
-    freedom: Array | None
+
+class Limits(NamedTuple):
+    """Ends of intervals, standard errors and tests of 0, arrays of one shape, and how the intervals were found."""
+
     low: Array
     high: Array
+    error: Array = NOT_COMPUTED
+    methods: tuple[str, ...] = ()
+    statistic: Array = NOT_COMPUTED
+    freedom: Array | None = None  # degrees of freedom of the statistic; None for the normal distribution
+
+    @property
+    def method(self) -> str:
+        """The methods in words."""
+        return " or ".join(self.methods)
+
+    @property
+    def exact(self) -> bool:
+        """True if the coverage of all intervals is at least their level."""
+        return EXACT.issuperset(self.methods)
 
 
 class StandardErrors(NamedTuple):
@@ -537,7 +553,7 @@ class StandardErrors(NamedTuple):
         freedom = None if self.freedom is None else np.where(decides, np.inf, self.freedom)
         return np.where(decides, other, statistic), freedom
 
-    def wald(self, estimate: Array, level: float) -> Wald:
+    def wald(self, estimate: Array, level: float) -> Limits:
         """Test estimates against 0 and compute their intervals.
 
         >>> StandardErrors(np.array([0.5])).wald(np.array([2.0]), 0.95).low.round(3)
@@ -545,7 +561,7 @@ class StandardErrors(NamedTuple):
         """
         half = self.half_widths(level)
         with np.errstate(invalid="ignore"):
-            return Wald(*self.tested(estimate), estimate - half, estimate + half)
+            return Limits(estimate - half, estimate + half, self.errors, (), *self.tested(estimate))
 
 
 def critical_value(level: float, freedom: Array | None = None) -> Array:
@@ -569,28 +585,18 @@ def check_level(level: float) -> None:
         raise ValueError(f"level must be between 0 and 1, such as 0.95, but got {level!r}")
 
 
-def coefficients(
-    names: Mapping[str, Iterable[Any]],
-    estimate: Array,
-    errors: Array,
-    statistic: Array,
-    low: Array,
-    high: Array,
-    *,
-    freedom: Array | None,
-    methods: Iterable[str] | None = None,
-) -> dict[str, Counts]:
+def coefficients(names: Mapping[str, Iterable[Any]], estimate: Array, limits: Limits) -> dict[str, Counts]:
     """Table of coefficients; the first columns have `names`, such as the term and the answer."""
     return {
         **{name: objects(column) for name, column in names.items()},
         "estimate": estimate,
-        "se": errors,
-        "statistic": statistic,
-        "p": p_values(statistic, freedom),
-        "low": low,
-        "high": high,
-        **({} if methods is None else {"interval": objects(methods)}),
-        "freedom": freedom_column(freedom, len(estimate)),
+        "se": limits.error,
+        "statistic": limits.statistic,
+        "p": p_values(limits.statistic, limits.freedom),
+        "low": limits.low,
+        "high": limits.high,
+        **({"interval": objects(limits.methods)} if limits.methods else {}),
+        "freedom": freedom_column(limits.freedom, len(estimate)),
     }
 
 

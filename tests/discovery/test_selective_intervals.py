@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from references import reference
-from warner.discovery.discoveries import SelectedShares, conditional_tail, selective_intervals
+from warner.discovery.discoveries import conditional_tail, selective_intervals
 from warner.inference.binomial import at_least, binomial_limits
 
 REFERENCE = reference("open_domains")
@@ -20,7 +21,7 @@ def test_limits_are_those_of_the_prototype() -> None:
         given = np.array([case["count"]]), np.array([case["needed"]]), case["n"], case["p"], case["q"]
         limits = selective_intervals(*given)
         wanted = [case["low"], case["median-unbiased"], case["high"]]
-        assert_allclose(np.concatenate(limits), wanted, rtol=1e-9, atol=1e-9)
+        assert_allclose(np.concatenate([limits.low, limits.value, limits.high]), wanted, rtol=1e-9, atol=1e-9)
 
 
 def test_without_selection_they_are_clopper_and_pearsons() -> None:
@@ -32,7 +33,7 @@ def test_without_selection_they_are_clopper_and_pearsons() -> None:
 
 
 @cache
-def limits_of(critical: int, n: int, level: float, late: int) -> SelectedShares:
+def limits_of(critical: int, n: int, level: float, late: int) -> Any:
     counts = np.arange(critical, n + 1)
     return selective_intervals(counts, np.full_like(counts, critical - late), n, 0.6, 1 / 3, level)
 
@@ -70,7 +71,7 @@ def test_a_critical_count_that_is_off_would_be_seen() -> None:
 def test_the_share_is_median_unbiased() -> None:
     n, p, q, critical = 300, 0.6, 1 / 3, 125
     counts = np.arange(critical, n + 1)
-    shares = selective_intervals(counts, np.full_like(counts, critical), n, p, q).share
+    shares = selective_intervals(counts, np.full_like(counts, critical), n, p, q).value
     for share in (0.1, 0.2, 0.4):
         rate = q + (p - q) * share
         chances = at_least(counts, n, rate) - at_least(counts + 1, n, rate)

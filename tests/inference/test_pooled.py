@@ -50,7 +50,7 @@ def test_exact_pooled_intervals_cover(
     sizes: tuple[int, ...], rates: tuple[tuple[float, float], ...], level: float
 ) -> None:
     counted, tail = every_count(sizes, rates), (1 - level) / 2
-    low, high, _, methods = pooled_limits(counted, tail)
+    low, high, _, methods, *_ = pooled_limits(counted, tail)
     assert methods == ("exact",)
     assert (low <= high).all()
     # Coverage falls to its least values just beyond the ends.
@@ -90,7 +90,7 @@ HALF_REPORT = 0.5
 def test_more_reports_never_widen_on_average(sizes: tuple[int, ...], rates: tuple[tuple[float, float], ...]) -> None:
     """Whatever the share, adding a collection makes intervals narrower in expectation, though not in every case."""
     counted = every_count(sizes, rates)
-    low, high, _, _ = pooled_limits(counted, 0.025)
+    low, high, *_ = pooled_limits(counted, 0.025)
     for place, (n, (base, gain)) in enumerate(zip(sizes, rates, strict=True)):
         alone = share_interval(Binomial(counted.count[place][:, np.newaxis], float(n), base, gain), 0.025)
         for share in np.linspace(0, 1, 21):
@@ -150,7 +150,7 @@ def test_the_interval_holds_the_most_likely_share(
     sizes: tuple[int, ...], rates: tuple[tuple[float, float], ...]
 ) -> None:
     counted = every_count(sizes, rates)
-    low, high, error, _ = pooled_limits(counted, 0.1)
+    low, high, error, *_ = pooled_limits(counted, 0.1)
     share = crossing(counted.upright(), 0.0)
     assert (low <= share + 1e-9).all()
     assert (share <= high + 1e-9).all()

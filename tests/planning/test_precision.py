@@ -200,7 +200,7 @@ def test_the_any_time_half_width_is_that_of_an_interval_of_these_reports(design:
     shares[[1, 2]] = 0.5
     n = 40_000
     readout = design.law.readout(n * design.law.probabilities(shares[np.newaxis]), np.full((1, 1), float(n)), [[1]])
-    low, high, _ = anytime_interval(readout, 0.05)
+    low, high, *_ = anytime_interval(readout, 0.05)
     assert 0.1 < low.item() < 0.5 < high.item() < 0.9
     assert_allclose(anytime_half_width(readout, 0.05), (high - low).item() / 2, rtol=1e-9)
 

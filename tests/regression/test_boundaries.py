@@ -105,7 +105,7 @@ def test_wald_or_profile_is_decided_for_each_coefficient() -> None:
     fit = two_groups((4080, 8), (12000, 60))
     assert fit.effective > 2000
     ends = fit.limits()
-    assert ends.method == ("wald", "profile")
+    assert ends.methods == ("wald", "profile")
     assert ends.low[1] == -np.inf
     np.testing.assert_allclose(ends.high, fit.limits(interval="profile").high, rtol=0.01)
     # A statistic is the root of the likelihood ratio where the interval is: both groups have the share of all.

@@ -59,7 +59,7 @@ def test_the_profile_of_a_coefficient_to_the_reference() -> None:
 @pytest.mark.parametrize("model", ["multinomial", "ordered"])
 def test_profiles_are_those_of_a_held_coefficient(letter: Any, model: Any) -> None:
     fit = fit_of(letter, model=model)
-    ends = coefficient_limits(fit)
+    ends = fit.limits()
     for i in range(len(fit.coefficients)):
         for low, high, end in ((-5, 0, ends.low[i]), (0, 5, ends.high[i])):
             estimate = fit.coefficients[i]
@@ -84,7 +84,7 @@ def test_an_infinite_end_of_a_finite_estimate() -> None:
     fit = regress("answer ~ g", people, DICE, counts="n")
     lost = 2 * (35 * np.log(35 / 200 * 6) + 165 * np.log(165 / 200 * 6 / 5))
     assert 0 < lost < QUANTILE
-    ends = coefficient_limits(fit)
+    ends = fit.limits()
     assert ends.low[1] == -np.inf
     assert fit.coefficients[1] < ends.high[1] < np.inf
 
@@ -260,7 +260,7 @@ def test_intervals_hold_their_estimate_on_random_tables() -> None:
             "n": np.concatenate([counts, n - counts]),
         }
         fit = regress("answer", people, DICE, on=[["g"], ["x"]][int(rng.integers(2))], counts="n")
-        ends = coefficient_limits(fit, interval="profile")
+        ends = fit.limits(interval="profile")
         known = ~np.isnan(fit.coefficients)
         assert (ends.low <= fit.coefficients)[known].all()
         assert (fit.coefficients <= ends.high)[known].all()
@@ -297,12 +297,12 @@ def test_which_interval_is_taken() -> None:
     people = {"answer": ["yes", "no"] * 2, "x": [0, 0, 1, 1], "n": [3000, 7000, 3500, 6500], "w": [1.0, 1.0, 2.0, 1.0]}
     large: Any = regress("answer ~ x", people, DICE, counts="n")
     assert large.effective > 2000
-    ends = coefficient_limits(large)
-    assert ends.method == ("wald", "wald")
+    ends = large.limits()
+    assert ends.methods == ("wald", "wald")
     np.testing.assert_allclose(ends.high, large.coefficients + 1.959963984540054 * large.standard_errors, rtol=1e-12)
-    np.testing.assert_allclose(coefficient_limits(large, interval="profile").high, ends.high, rtol=0.05)
+    np.testing.assert_allclose(large.limits(interval="profile").high, ends.high, rtol=0.05)
     robust = fit_of("A", errors="robust")
-    assert set(coefficient_limits(robust).method) == {"wald"}
+    assert set(robust.limits().methods) == {"wald"}
     with pytest.raises(ValueError, match="robust errors"):
         coefficient_limits(robust, interval="profile")
     with pytest.raises(ValueError, match="linear model"):

@@ -74,7 +74,7 @@ def test_nigeria_mean_share_and_term_tests() -> None:
     assert (excess > -1e-6).all()
     assert (excess < 1e-3).all()
     # A profile end and the test agree: the value at which the loss is that of the test is 0.
-    ends = coefficient_limits(fit, interval="profile")
+    ends, _ = coefficient_limits(fit, interval="profile")
     assert (ends.low < fit.coefficients).all()
     assert (fit.coefficients < ends.high).all()
     assert ((ends.low[1:] > 0) | (ends.high[1:] < 0)).tolist() == [test.p < 0.05 for test in tests.tests]

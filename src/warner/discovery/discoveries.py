@@ -63,17 +63,9 @@ SELECTIVE_HALVINGS = 60  # of [0, 1]: to the last digit of a double
 UNDERFLOW = 1e-280  # a tail below is compared by its first terms
 
 
-class SelectedShares(NamedTuple):
-    """Limits and median-unbiased estimates of shares, each of a count selected for being large."""
-
-    low: Array
-    share: Array
-    high: Array
-
-
 def selective_intervals(
     counts: Integers, critical: Integers, n: int, p: float, q: float, level: float = 0.95
-) -> SelectedShares:
+) -> Estimates:
     """Compute intervals and median-unbiased shares for counts selected for being at least critical.
 
     A count is that of n reports with probability p if the value is the true answer, q if not. Its critical count is the
@@ -100,7 +92,7 @@ def selective_intervals(
     uncensored = np.where(critical > 0, upper(critical), 0.0)
     low = np.where(one_sided < uncensored, one_sided, np.maximum(uncensored, two_sided))
     middle = _first_share(lambda share: (reached(share) + beyond(share)) / 2, 0.5, counts.shape)
-    return SelectedShares(low, middle, upper(counts))
+    return Estimates(middle, low, upper(counts), unit="share")
 
 
 def conditional_tail(count: Integers, critical: Integers, n: int, rate: Array) -> Array:
@@ -573,8 +565,8 @@ def _of_group(
     support = np.array([hit.count for hit in result.hits], dtype=np.int64)
     critical = np.array([hit.critical for hit in result.hits], dtype=np.int64)
     (counts, least), index = np.unique(np.stack([support, critical]), axis=1, return_inverse=True)
-    distinct = selective_intervals(counts, least, n, design.p, design.q, level)
-    limits = SelectedShares(*(part[index] for part in distinct))
+    limits = selective_intervals(counts, least, n, design.p, design.q, level)
+    share, low, high = (part[index] for part in (limits.value, limits.low, limits.high))
     p = at_least(support, n, design.q + design.gain * above)
     parts = np.array([hit.part for hit in result.hits], dtype=np.float64)
     other = design.values.other_blocks()
@@ -597,9 +589,9 @@ def _of_group(
         np.array([hit.blocks == codes for hit in result.hits], dtype=bool),
         support,
         critical,
-        limits.share,
-        limits.low,
-        limits.high,
+        share,
+        low,
+        high,
         p,
         np.minimum(1.0, together * p / np.maximum(parts, 1e-300)),
         smallest,

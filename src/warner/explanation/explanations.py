@@ -409,10 +409,8 @@ class Explanation(TableResult):
             ``freedom``, the degrees of freedom of Student's t; infinite for the normal distribution.
         """
         floor = None if self.clustered is None else self.clustered.accuracy(np.eye(len(self.names))).floor
-        accuracy = StandardErrors(self.errors, self.freedom, floor)
-        statistic, freedom, low, high = accuracy.wald(self.coefficients, level)
-        named = {"term": self.names}
-        table = coefficients(named, self.coefficients, self.errors, statistic, low, high, freedom=freedom)
+        limits = StandardErrors(self.errors, self.freedom, floor).wald(self.coefficients, level)
+        table = coefficients({"term": self.names}, self.coefficients, limits)
         scale = {"linear": "estimate", "logit": "log-odds"}[self.family]
         return [
             *starmap(Column, table.items()),

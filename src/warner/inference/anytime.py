@@ -32,6 +32,7 @@ from scipy.special import xlogy
 from warner.arrays import SMALLEST, Array, Mask, Numbers
 from warner.inference.binomial import Binomial, all_at_each_count, standard_error
 from warner.numerics import stirling_remainder
+from warner.results import Limits
 
 if TYPE_CHECKING:
     from warner.designs.facts import SamplingModel
@@ -59,10 +60,8 @@ def refuse_anytime(tally: Collected, method: str | None) -> None:
         )
 
 
-def anytime_interval(
-    readout: SamplingModel, alpha: float, levels: DistinctCounts | None = None
-) -> tuple[Array, Array, Array]:
-    """Compute intervals of shares that ever miss with probability at most alpha: low, high, standard error.
+def anytime_interval(readout: SamplingModel, alpha: float, levels: DistinctCounts | None = None) -> Limits:
+    """Compute intervals of shares that ever miss with probability at most alpha.
 
     They are from 0 to 1 where reports do not tell a share.
 
@@ -89,7 +88,7 @@ def anytime_interval(
     error = standard_error(binomial)
     if readout.error is not None:
         error = np.where(readout.exact, error, readout.error)
-    return np.where(unknown, 0.0, low), np.where(unknown, 1.0, high), error
+    return Limits(np.where(unknown, 0.0, low), np.where(unknown, 1.0, high), error, ("anytime",))
 
 
 def anytime_share_limits(binomial: Binomial, alpha: float) -> tuple[Array, Array]:

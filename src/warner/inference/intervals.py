@@ -31,7 +31,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -61,7 +61,7 @@ from warner.inference.normal import Joint, Sampled, concatenated_sets, joints, n
 from warner.reports.design_based import refuse_realised
 from warner.reports.linearization import fewer_people
 from warner.reports.tallies import Collected, Tally, holds_every_answer
-from warner.results import Column, Estimates, TableResult, check_level
+from warner.results import EXACT, Column, Estimates, Limits, TableResult, check_level
 from warner.text import NAMES_LISTED, counted, did_you_mean, enumerated, level_text
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ ONE_CLUSTER = "one_cluster"  # the method of the whole range, of a group that li
 RANDOMIZATION = "randomization"  # the method where the variance of the randomization exceeds the design-based one
 
 
-def design_based_limits(readout: SamplingModel, tail: float) -> tuple[Array, Array, Array, tuple[str, ...]]:
-    """Return the limits with `tail` on either side, standard errors, and the names of the methods."""
+def design_based_limits(readout: SamplingModel, tail: float) -> Limits:
+    """Return the limits with `tail` on either side."""
     drawn = readout.drawn
     assert drawn is not None
     assert readout.error is not None
@@ -88,10 +88,9 @@ def design_based_limits(readout: SamplingModel, tail: float) -> tuple[Array, Arr
     if counted.any():  # of a simple sample, at any level
         simple = Binomial(readout.count, readout.trials, readout.base, readout.gain)
         error = np.where(counted, standard_error(simple), error)
-    low, high = cut_limits(readout, tail)
     used = methods_of(readout)
     names = [name for name in ("korn_graubard", "linear", RANDOMIZATION, ONE_CLUSTER) if (used == name).any()]
-    return low, high, error, tuple(names)
+    return Limits(*cut_limits(readout, tail), error, tuple(names))
 
 
 def cut_limits(readout: SamplingModel, tail: Numbers, span: tuple[float, float] = (0.0, 1.0)) -> tuple[Array, Array]:
@@ -177,17 +176,14 @@ def has_band(part: Tally, confidence: Confidence) -> bool:
     return bool(usual and full_symmetry(design.law) is not None and design.law.exclusive and design.k >= BAND_ANSWERS)
 
 
-def dkw_band(readout: SamplingModel, level: float) -> tuple[Array, Array]:
+def dkw_band(readout: SamplingModel, level: float) -> Limits:
     half = np.sqrt(math.log(2 / (1 - level)) / (2 * readout.trials)) / abs(np.asarray(readout.gain))
     share = readout.share()
-    return np.clip(np.minimum(share, 1) - half, 0, 1), np.clip(np.maximum(share, 0) + half, 0, 1)
+    low, high = np.clip(np.minimum(share, 1) - half, 0, 1), np.clip(np.maximum(share, 0) + half, 0, 1)
+    return Limits(low, high, standard_error(Binomial.from_readout(readout)), ("dkw",))
 
 
 # Intervals
-
-
-# Methods with coverage of at least the level; the others are approximate.
-EXACT = frozenset({"clopper_pearson", "exact", "anytime", "dkw", "known"})
 
 
 @dataclass(frozen=True)
@@ -224,25 +220,6 @@ class Confidence:
         at_once = " simultaneous" if self.simultaneous else ""
         ever = " any-time" if self.anytime else ""
         return f"{level_text(self.level)}{at_once}{ever} interval ({self.target})"
-
-
-class Limits(NamedTuple):
-    """Ends and standard errors, of shape (groups, sets), and the methods by which they were found."""
-
-    low: Array
-    high: Array
-    error: Array
-    methods: tuple[str, ...]
-
-    @property
-    def method(self) -> str:
-        """The methods in words."""
-        return " or ".join(self.methods)
-
-    @property
-    def exact(self) -> bool:
-        """True if the coverage of all intervals is at least their level."""
-        return EXACT.issuperset(self.methods)
 
 
 class IntervalResult(TableResult):
@@ -398,21 +375,20 @@ def limits(
             sets is None and full_symmetry(part.design.law) is not None and part.one_long_row and answered.all()
         )
         levels = part.histograms(None).distinct if one_by_one else None
-        methods: tuple[str, ...] = ("anytime",)
         if confidence.anytime:
-            low, high, error = anytime_interval(readout, 2 * tail, levels)
+            found = anytime_interval(readout, 2 * tail, levels)
         elif isinstance(sets, CumulativeSets) and method is None and has_band(part, confidence):
-            (low, high), methods = dkw_band(readout, confidence.level), ("dkw",)
-            error = standard_error(Binomial.from_readout(readout))
+            found = dkw_band(readout, confidence.level)
         else:
-            low, high, error, methods = readout_limits(readout, tail, confidence.target, method, levels)
+            found = readout_limits(readout, tail, confidence.target, method, levels)
     else:
         if method is not None:
             raise ValueError(f"method must be left out for pooled collections, but got {method!r}")
         rows = _of_groups(tally.parts, np.flatnonzero(answered).tolist(), sets, tail, confidence.target)
-        low, high, error = (np.stack([row[index] for row in rows]) for index in range(3))
-        methods = _all_names(row.methods for row in rows)
-    return Limits(in_all_groups(low, answered), in_all_groups(high, answered), in_all_groups(error, answered), methods)
+        low, high, error = map(np.stack, zip(*((row.low, row.high, row.error) for row in rows), strict=True))
+        found = Limits(low, high, error, _all_names(row.methods for row in rows))
+    low, high, error = (in_all_groups(part, answered) for part in found[:3])
+    return Limits(low, high, error, found.methods)
 
 
 def intervals_apart(designs: list[Design], confidence: Confidence) -> int:
@@ -455,7 +431,7 @@ def _with_known(tally: Collected, confidence: Confidence, sets: Sets, whole: Mas
         else:
             others = [s for s, all_ in zip(sets, whole, strict=True) if not all_]
         rest = limits(tally, confidence, sets=others, method=method)
-        low[:, ~whole], high[:, ~whole], error[:, ~whole], methods = rest
+        low[:, ~whole], high[:, ~whole], error[:, ~whole], methods = rest[:4]
     for ends in (low, high, error):
         ends[~tally.answered] = np.nan
     return Limits(low, high, error, methods)
@@ -487,7 +463,7 @@ def readout_limits(
                 f"method must be left out with strata, clusters or replicate weights, whose intervals are Korn and "
                 f"Graubard's, but got {method!r}"
             )
-        return Limits(*design_based_limits(readout, tail))
+        return design_based_limits(readout, tail)
     binomial = Binomial.from_readout(readout)
     if readout.exact.all():
         low, high, error = interval_and_error(binomial, tail, target, method, levels)
@@ -539,8 +515,8 @@ def _of_groups(
         others = [part for part, where in answered if where[group] and part.design.epsilon == 0]
         if len(informative) == 1 and not (others and target == "realised"):
             readout = informative[0].readout([group], sets, target=target)
-            low, high, error, methods = readout_limits(readout, tail, target)
-            rows[group] = Limits(low[0], high[0], error[0], methods)
+            found = readout_limits(readout, tail, target)
+            rows[group] = Limits(found.low[0], found.high[0], found.error[0], found.methods)
         else:
             alike.setdefault(len(informative), []).append(group)
     for batch in alike.values():
@@ -548,9 +524,9 @@ def _of_groups(
         if target == "realised":
             rows.update((group, _realised(one, tail)) for group, one in zip(batch, together, strict=True))
             continue
-        *ends, methods = _combined(concatenated_sets(together), tail)
-        for group, low, high, error in zip(batch, *(np.split(end, len(batch)) for end in ends), strict=True):
-            rows[group] = Limits(low, high, error, methods)
+        found = _combined(concatenated_sets(together), tail)
+        for group, low, high, error in zip(batch, *(np.split(end, len(batch)) for end in found[:3]), strict=True):
+            rows[group] = Limits(low, high, error, found.methods)
     return [rows[group] for group in groups]
 
 
@@ -560,10 +536,10 @@ def _combined(together: Joint, tail: float) -> Limits:
     exact = np.asarray(together.exact.all(axis=0))
     names: list[tuple[str, ...]] = []
     if exact.any():
-        low[exact], high[exact], error[exact], used = pooled_limits(together.binomial.select(exact), tail)
+        low[exact], high[exact], error[exact], used, *_ = pooled_limits(together.binomial.select(exact), tail)
         names.append(used)
     if not exact.all():
-        low[~exact], high[~exact], error[~exact], used = _weighted(together.select(~exact), tail)
+        low[~exact], high[~exact], error[~exact], used, *_ = _weighted(together.select(~exact), tail)
         names.append(used)
     return Limits(low, high, error, _all_names(names))
 

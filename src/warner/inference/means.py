@@ -49,11 +49,11 @@ from warner.estimators.smoothing import smoothed_distribution
 from warner.inference.answer_tables import respondents
 from warner.inference.comparisons import counts_compared, groups_between, note_between, shown_name
 from warner.inference.differences import MEAN_UNKNOWN, STUDENT, Difference, agreeing, domain_difference, student_error
-from warner.inference.intervals import Confidence, IntervalResult, Limits, law_of, limits
+from warner.inference.intervals import Confidence, IntervalResult, law_of, limits
 from warner.inference.normal import joints, normal_limits, normal_test
 from warner.inference.quantities import Rows
 from warner.reports.tallies import Collected, Group, holds_every_answer
-from warner.results import Column, Estimates, TableResult, name_columns
+from warner.results import Column, Estimates, Limits, TableResult, name_columns
 from warner.text import enumerated, level_text, sentence
 from warner.typesetting import amount_cells, plain_table
 

@@ -54,6 +54,7 @@ from warner.inference.binomial import (
     variance_needed,
 )
 from warner.numerics import rising_roots
+from warner.results import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -371,16 +372,7 @@ LATTICE_CELLS = 2**11  # that the sum of all counts but one is put into, where m
 MOST_POOLED_VARIANCE = 1e4  # of the reports of all collections, up to which an end is exact
 
 
-class PooledLimits(NamedTuple):
-    """Ends and standard errors of shares, and which of them are exact, and which not (either end)."""
-
-    low: Array
-    high: Array
-    error: Array
-    methods: tuple[str, ...]
-
-
-def pooled_limits(binomial: Binomial, tail: float) -> PooledLimits:
+def pooled_limits(binomial: Binomial, tail: float) -> Limits:
     """Limits of shares, with `tail` on either side: exact where distributions can be convolved quickly."""
     columns, back = np.unique(np.concatenate(binomial), axis=1, return_inverse=True)
     binomial = Binomial(*np.split(columns, 4)).upright()
@@ -391,7 +383,7 @@ def pooled_limits(binomial: Binomial, tail: float) -> PooledLimits:
     methods = ("exact",) * bool(exact.any()) + ("score",) * (not exact.all())
     low, high = np.split(lower, 2)
     error = 1 / np.sqrt(information(binomial, share))
-    return PooledLimits(low[back], 1 - high[back], error[back], methods)
+    return Limits(low[back], 1 - high[back], error[back], methods)
 
 
 def _lower_limits(binomial: Binomial, share: Array, tail: float) -> tuple[Array, Mask]:

@@ -320,9 +320,10 @@ class TraitRegression(TableResult):
             Confidence level of the intervals.
         """
         estimate, se = self.coefficients, np.sqrt(np.diag(self.covariance))
-        statistic, freedom, low, high = self._accuracy._replace(errors=se).wald(estimate, level)
-        statistic[-1], low[-1], high[-1] = np.nan, max(low[-1], 0.0), min(high[-1], 1.0)
-        table = coefficients({"term": self.terms}, estimate, se, statistic, low, high, freedom=freedom)
+        limits = self._accuracy._replace(errors=se).wald(estimate, level)
+        limits.statistic[-1], limits.low[-1] = np.nan, max(limits.low[-1], 0.0)
+        limits.high[-1] = min(limits.high[-1], 1.0)
+        table = coefficients({"term": self.terms}, estimate, limits)
         return [
             *starmap(Column, table.items()),
             Column(heading="term", texts=labels(table["term"])),

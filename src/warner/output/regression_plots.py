@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from warner.inference.comparisons import answers_of_interest
 from warner.output import canvas
 from warner.regression.descriptions import abridged, interval_heading, number_name, subject
 from warner.regression.formulas import INTERCEPT
+from warner.results import Estimates
 from warner.text import counted, enumerated, level_text, printable, quoted, shortened
 
 if TYPE_CHECKING:
@@ -168,30 +169,21 @@ def _axis_label(fit: Regression, *, odds: bool) -> str:
 # Shares against a covariate
 
 
-class _Shown(NamedTuple):
-    """Shares in percent, or means, with their intervals, (values, answers), for numbers or for names of levels."""
-
-    values: Any
-    share: Array
-    low: Array
-    high: Array
-
-
 def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: str | None) -> Axes:
     domain, number = fit.specification.domain, fit.specification.of_number
     answers = [0] if number else list(answers_of_interest(len(domain)))[:LINES_DRAWN]
-    shown = _shares(fit, against, level)
+    along, shown = _shares(fit, against, level)
     handles: list[Any] = []
     for place, answer in enumerate(answers):
-        draw = _draw_levels if isinstance(shown.values, list) else _draw_line
-        handles.append(draw(ax, shown, answer, place, len(answers)))
-    values = np.concatenate([part[:, answers].ravel() for part in shown[1:]])
+        draw = _draw_levels if isinstance(along, list) else _draw_line
+        handles.append(draw(ax, along, shown, answer, place, len(answers)))
+    values = np.concatenate([part[:, answers].ravel() for part in (shown.value, shown.low, shown.high)])
     least, most = float(np.nanmin(values)), float(np.nanmax(values))
     if not number:
         least, most = min(least, 0.0), max(most, 0.0)
     margin = AXIS_MARGIN * (most - least or 1.0)
     # Points at 0 need a margin.
-    bottom = margin if number or least < 0 or isinstance(shown.values, list) else 0.2 * margin
+    bottom = margin if number or least < 0 or isinstance(along, list) else 0.2 * margin
     ax.set_ylim(least - bottom, most + margin)
     if least < 0 < most:
         ax.axhline(0, color=canvas.INK, linewidth=0.8)
@@ -199,7 +191,7 @@ def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: s
     ax.set_xlabel(shortened(printable(against), 2 * canvas.LABEL_WIDTH), parse_math=False)
     ax.set_ylabel(f"mean of {number_name(fit)}" if number else "share of respondents (%)", parse_math=False)
     labels = [shortened(printable(str(domain[answer])), canvas.GROUP_WIDTH) for answer in answers]
-    around = "lines" if isinstance(shown.values, list) else "band" if len(answers) == 1 else "bands"
+    around = "lines" if isinstance(along, list) else "band" if len(answers) == 1 else "bands"
     notes = [counted(fit.people, "respondent", "respondents")]
     notes += ["no intervals: penalized estimates" if fit.penalty else f"{around}: {level_text(level)} interval"]
     terms = fit.model_data.terms
@@ -213,8 +205,8 @@ def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: s
     return ax
 
 
-def _shares(fit: Regression, against: str, level: float) -> _Shown:
-    """Predict the shares for values of a covariate: through its range, or for each of its levels."""
+def _shares(fit: Regression, against: str, level: float) -> tuple[Any, Estimates]:
+    """Predict percentages, or means, through the range of a covariate, or for each of its levels, which are named."""
     terms = fit.model_data.terms
     if against not in terms.kinds:
         names = enumerated([repr(name) for name in terms.kinds]) or "none"
@@ -230,23 +222,23 @@ def _shares(fit: Regression, against: str, level: float) -> _Shown:
     if isinstance(values, list):
         shown = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
     unit = 1 if fit.specification.of_number else 100
-    return _Shown(shown, unit * shares.shares, unit * shares.low, unit * shares.high)
+    return shown, Estimates(unit * shares.shares, unit * shares.low, unit * shares.high)
 
 
-def _draw_line(ax: Axes, shown: _Shown, answer: int, place: int, _: int) -> Any:
+def _draw_line(ax: Axes, numbers: Any, shown: Estimates, answer: int, place: int, _: int) -> Any:
     color = canvas.PALETTE[place]
-    ax.fill_between(shown.values, shown.low[:, answer], shown.high[:, answer], color=color, alpha=0.18, linewidth=0)
+    ax.fill_between(numbers, shown.low[:, answer], shown.high[:, answer], color=color, alpha=0.18, linewidth=0)
     style = canvas.LINE_STYLES[place % len(canvas.LINE_STYLES)]
-    (line,) = ax.plot(shown.values, shown.share[:, answer], color=color, linestyle=style, linewidth=2)
+    (line,) = ax.plot(numbers, shown.value[:, answer], color=color, linestyle=style, linewidth=2)
     return line
 
 
-def _draw_levels(ax: Axes, shown: _Shown, answer: int, place: int, number: int) -> Any:
-    at = np.arange(len(shown.values)) + (place - (number - 1) / 2) * 0.7 / number
-    low, high, share = (part[:, answer] for part in (shown.low, shown.high, shown.share))
+def _draw_levels(ax: Axes, levels: list[str], shown: Estimates, answer: int, place: int, number: int) -> Any:
+    at = np.arange(len(levels)) + (place - (number - 1) / 2) * 0.7 / number
+    low, high, share = (part[:, answer] for part in (shown.low, shown.high, shown.value))
     ax.vlines(at, low, high, color=canvas.PALETTE[place], linewidth=1.4)
     (points,) = ax.plot(at, share, canvas.MARKERS[place], color=canvas.PALETTE[place], markersize=6)
-    names = [shortened(printable(name), canvas.LABEL_WIDTH) for name in shown.values]
+    names = [shortened(printable(name), canvas.LABEL_WIDTH) for name in levels]
     ax.set_xticks(range(len(names)), names, parse_math=False)
     if sum(map(len, names)) > LEVELS_WIDTH:
         ax.tick_params(axis="x", rotation=40)

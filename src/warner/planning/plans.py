@@ -27,7 +27,7 @@ from warner.estimation import Estimate
 from warner.estimators import METHODS, UNBIASED
 from warner.estimators.auto import METHODS_COMPARED, SIMULATED_SURVEYS, predicted_errors
 from warner.inference.binomial import check_power
-from warner.inference.intervals import EXACT, Confidence, positions_of
+from warner.inference.intervals import Confidence, positions_of
 from warner.numerics import first_true
 from warner.planning.mechanisms import advice, better_mechanism, candidates, compared, comparison_words
 from warner.planning.number_precision import (
@@ -58,7 +58,7 @@ from warner.planning.shuffling import shufflable, shuffled
 from warner.planning.tradeoffs import SplitPlan, SurveyPlan, Tradeoff, split_plan
 from warner.planning.wording import design_effect, design_sentence, sentences, shuffled_sentence, solution
 from warner.reports.tallies import Pool, Tally
-from warner.results import Column, check_level
+from warner.results import EXACT, Column, check_level
 from warner.simulate import seeded_by
 from warner.text import check_choice, counted, level_text, percent, quoted
 from warner.typesetting import percent_cells

@@ -122,7 +122,7 @@ def paper_notes(fit: Regression, level: float = 0.95, interval: str = "auto", *,
     first += [f"levels are compared with {enumerated(compared)}"] * bool(compared)
     second = [f"Epsilon {_epsilon(fit)}", "given the true answer, reports are assumed independent of the covariates"]
     lines = [sentence("; ".join(filter(None, line))) for line in (first, [*second, numbers])]
-    return *lines, *_profiled(fit, fit._intervals(level, interval).method), *_caveats(fit, level, odds=odds)
+    return *lines, *_profiled(fit, fit._intervals(level, interval)[0].methods), *_caveats(fit, level, odds=odds)
 
 
 def _caveats(fit: Regression, level: float, *, odds: bool) -> list[str]:

@@ -48,7 +48,7 @@ from warner.regression.profiles import (
     why_no_profile,
 )
 from warner.regression.standard_errors import ClusterRobust, inverse_information, score_covariance
-from warner.results import StandardErrors, critical_value
+from warner.results import Limits, StandardErrors, critical_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -368,18 +368,6 @@ def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, influ
 # Intervals
 
 
-class MeanLimits(NamedTuple):
-    """Standard errors, intervals with their methods, tests of 0, degrees of freedom, and which are those of a floor."""
-
-    errors: Array
-    low: Array
-    high: Array
-    methods: tuple[str, ...]
-    statistic: Array
-    freedom: Array | None
-    floored: Mask
-
-
 def mean_limits(
     fit: Regression,
     mean: MeanShares,
@@ -389,8 +377,8 @@ def mean_limits(
     around: Callable[[Array, Array], tuple[Array, Array]],
     *,
     tested: bool = False,
-) -> MeanLimits:
-    """Intervals of a mean, and statistics if it is to be tested.
+) -> tuple[Limits, Mask]:
+    """Intervals of a mean, with statistics if it is to be tested, and which of them are those of a floor.
 
     `around` gives Wald's intervals from values and half-widths. With the method "auto" these are taken where the
     profile likelihood confirms them; "none" has none.
@@ -398,16 +386,15 @@ def mean_limits(
     accuracy = accuracy_of(fit, mean, target)
     k, nothing, errors = len(mean.shares), np.full(len(mean.shares), np.nan), accuracy.errors
     statistic, freedom = accuracy.tested(mean.shares)
-    ends = around(mean.shares, accuracy.half_widths(level))
-    wald = MeanLimits(errors, *ends, ("wald",) * k, statistic, freedom, accuracy.floored(level))
+    ends, floored = around(mean.shares, accuracy.half_widths(level)), accuracy.floored(level)
+    wald = Limits(*ends, errors, ("wald",) * k, statistic, freedom)
     if method == "none":
-        return wald._replace(low=nothing, high=nothing.copy(), methods=("none",) * k)
+        return wald._replace(low=nothing, high=nothing, methods=("none",) * k), floored
     boundary = at_the_boundary(fit, mean)
     if why_no_profile(fit) or method == "wald":
-        no_interval = wald._replace(
-            errors=nothing, low=nothing, high=nothing, methods=("none",) * k, statistic=nothing, floored=nothing > 0
-        )
-        return no_interval if boundary else wald
+        if boundary:
+            return Limits(nothing, nothing, nothing, ("none",) * k, nothing, freedom), np.zeros(k, dtype=bool)
+        return wald, floored
     z = float(critical_value(level))
     realised = around(mean.shares, z * fit.accuracy(mean.slopes).errors)
     people = np.zeros(k)
@@ -425,12 +412,11 @@ def mean_limits(
             return None
         return _profiled(fit, quantity, z, float(people[answer]), start, tested=tested)
 
-    return _replaced(wald, profiled, float(mean.weight.sum()))._replace(errors=nothing if boundary else errors)
+    limits = _replaced(wald, profiled, float(mean.weight.sum()))
+    return limits._replace(error=nothing if boundary else errors), floored
 
 
-def _replaced(
-    wald: MeanLimits, profiled: Callable[[int], tuple[float, float, float] | None], whole: float
-) -> MeanLimits:
+def _replaced(wald: Limits, profiled: Callable[[int], tuple[float, float, float] | None], whole: float) -> Limits:
     """Replace Wald intervals by profile intervals; of two answers, the other has the rest of the `whole`: 1, or 0."""
     low, high, statistic, methods = wald.low, wald.high, wald.statistic, list(wald.methods)
     k = len(methods)

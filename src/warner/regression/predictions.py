@@ -54,9 +54,10 @@ from warner.regression.profiles import (
 from warner.regression.standard_errors import small_sample_notes
 from warner.regression.variance_floors import floor_notes
 from warner.results import (
+    NOT_COMPUTED,
     Column,
     Estimates,
-    StandardErrors,
+    Limits,
     TableResult,
     TableRows,
     coefficients,
@@ -171,11 +172,10 @@ def predict_shares(
         predicted = for_profiles(fit, fit.model_data.terms.matrix(given), level, method)
     else:
         predicted = means(fit, given, target, level, interval if method != "none" else "none")
-    errors, freedom, _ = predicted.accuracy
     domain, notes = _answers(fit), tuple(_notes(fit, given, predicted))
     low, high = (np.array([row[end] for row in predicted.limits]) for end in range(2))
-    found = predicted.shares, errors, low, high, tuple(row.methods for row in predicted.limits)
-    return Prediction(given, averaged, domain, *found, level, target, fit.people, freedom, notes)
+    found = predicted.shares, predicted.errors, low, high, tuple(row.methods for row in predicted.limits)
+    return Prediction(given, averaged, domain, *found, level, target, fit.people, predicted.freedom, notes)
 
 
 def _answers(fit: Regression) -> Sequence[Label]:
@@ -183,8 +183,7 @@ def _answers(fit: Regression) -> Sequence[Label]:
 
 
 def _notes(fit: Regression, profiles: Columns, predicted: PredictedShares) -> list[str]:
-    errors, freedom, _ = predicted.accuracy
-    inside = ~np.isnan(errors[:, 0])
+    freedom, inside = predicted.freedom, ~np.isnan(predicted.errors[:, 0])
     rows = range(number_of_rows(profiles)) if profiles else ()
     names = [", ".join(f"{name} = {_shown(column[row])}" for name, column in profiles.items()) for row in rows]
     named = [name for name, known in zip(names or ["the mean"], inside.tolist(), strict=True) if known]
@@ -218,22 +217,21 @@ def _profile_columns(profiles: Any, variables: Sequence[str]) -> Columns:
 # Shares with their intervals
 
 
-class ShareLimits(NamedTuple):
-    """Intervals of the shares of all answers in one row, (k,), and the method of each."""
-
-    low: Array
-    high: Array
-    methods: tuple[str, ...]
-
-
 class PredictedShares(NamedTuple):
-    """Shares, (rows, k), gradients of the first answer's share, errors, and intervals by row."""
+    """Shares, (rows, k), gradients of the first answer's share, intervals by row, and whether some rest on a floor."""
 
     shares: Array
     gradients: Array
-    accuracy: StandardErrors
-    limits: list[ShareLimits]
+    limits: list[Limits]
     floored: bool
+
+    @property
+    def errors(self) -> Array:
+        return np.array([row.error for row in self.limits])
+
+    @property
+    def freedom(self) -> Array | None:
+        return None if self.limits[0].freedom is None else np.array([row.freedom for row in self.limits])
 
 
 def means(fit: Regression, profiles: Columns, target: str, level: float, method: str) -> PredictedShares:
@@ -241,34 +239,32 @@ def means(fit: Regression, profiles: Columns, target: str, level: float, method:
     rows = range(number_of_rows(profiles))
     averages = [mean_over_people(fit, {name: column[row] for name, column in profiles.items()}) for row in rows]
     wald = partial(_wald, fit)
-    limits = [mean_limits(fit, mean, target, method, level, wald) for mean in steps(averages, "predictions")]
-    freedom = None if fit.clustered is None else np.array([one.freedom for one in limits])
-    return PredictedShares(
-        np.array([mean.shares for mean in averages]),
-        np.array([mean.slopes[0] for mean in averages]),
-        StandardErrors(np.array([one.errors for one in limits]), freedom),
-        [ShareLimits(one.low, one.high, one.methods) for one in limits],
-        bool(np.any([one.floored for one in limits])),
+    found = [mean_limits(fit, mean, target, method, level, wald) for mean in steps(averages, "predictions")]
+    shares, gradients = (
+        np.array(part) for part in zip(*((one.shares, one.slopes[0]) for one in averages), strict=True)
     )
+    return PredictedShares(shares, gradients, [one for one, _ in found], bool(np.any([which for _, which in found])))
 
 
 def for_profiles(fit: Regression, x: Array, level: float, method: str) -> PredictedShares:
     b = fit.finite_coefficients
     shares, gradients = fit.specification.shares_at(b, x), fit.specification.share_gradients(b, x)
-    accuracy = fit.accuracy(gradients)
-    errors = accuracy.errors
+    accuracy, k = fit.accuracy(gradients), shares.shape[1]
+    errors, freedom, _ = accuracy
     if fit.infinity is not None or fit.specification.empty:  # on the boundary there is no standard error
         errors[(shares < BOUNDARY_SHARE) | (shares > 1 - BOUNDARY_SHARE)] = np.nan
-    low, high = _wald(fit, shares, accuracy.half_widths(level))
+    each = [None] * len(x) if freedom is None else freedom
+    ends = _wald(fit, shares, accuracy.half_widths(level))
+    rows = zip(*ends, errors, each, strict=True)
+    limits = [Limits(low, high, error, ("wald",) * k, NOT_COMPUTED, df) for low, high, error, df in rows]
     if method == "none":
-        nothing = np.full(shares.shape[1], np.nan)
-        limits = [ShareLimits(nothing, nothing, ("none",) * len(nothing))] * len(x)
+        nothing = np.full(k, np.nan)
+        limits = [row._replace(low=nothing, high=nothing, methods=("none",) * k) for row in limits]
     else:
         start = None if method == "wald" else profile_start(fit, float(critical_value(level)) ** 2)
         intervals = _ProfileIntervals(fit, start, level, wald_where_confirmed=method == "either")
-        rows = list(zip(x, low, high, strict=True))
-        limits = [intervals.limits(*row) for row in steps(rows, "predictions")]
-    return PredictedShares(shares, gradients[:, 0], accuracy, limits, bool(accuracy.floored(level).any()))
+        limits = [intervals.limits(*row) for row in steps(list(zip(x, limits, strict=True)), "predictions")]
+    return PredictedShares(shares, gradients[:, 0], limits, bool(accuracy.floored(level).any()))
 
 
 def _wald(fit: Regression, shares: Array, half: Array) -> tuple[Array, Array]:
@@ -293,15 +289,15 @@ class _ProfileIntervals(NamedTuple):
     level: float
     wald_where_confirmed: bool
 
-    def limits(self, x: Array, low: Array, high: Array) -> ShareLimits:
-        k = len(low)
-        low, high, methods = low.copy(), high.copy(), ["wald"] * k
+    def limits(self, x: Array, wald_limits: Limits) -> Limits:
+        low, high, methods = wald_limits.low, wald_limits.high, list(wald_limits.methods)
+        k = len(methods)
         for answer in range(1 if k == 2 else k):
             wald = low[answer], high[answer]
             low[answer], high[answer], methods[answer] = self._answer(x, answer, wald)
         if k == 2:  # the other answer has the rest
             low[1], high[1], methods[1] = 1 - high[0], 1 - low[0], methods[0]
-        return ShareLimits(low, high, tuple(methods))
+        return wald_limits._replace(methods=tuple(methods))
 
     def _answer(self, x: Array, answer: int, wald: tuple[float, float]) -> tuple[float, float, str]:
         fit, specification, z = self.fit, self.fit.specification, float(critical_value(self.level))
@@ -415,10 +411,11 @@ class Margins(TableResult):
         rows, k = self.changes.shape
         answers = {"answer": list(self.domain) * rows} if len(self.domain) else {}
         names = {"term": (effect for effect in self.effects for _ in range(k)), **answers}
-        numbers = (self.changes, self.errors, self.statistic, self.low, self.high)
+        numbers = (self.changes, self.low, self.high, self.errors, self.statistic)
+        change, low, high, error, statistic = map(np.ravel, numbers)
         freedom = None if self.freedom is None else self.freedom.ravel()
-        methods = (method for row in self.methods for method in row)
-        table = coefficients(names, *map(np.ravel, numbers), freedom=freedom, methods=methods)
+        methods = tuple(method for row in self.methods for method in row)
+        table = coefficients(names, change, Limits(low, high, error, methods, statistic, freedom))
         kept = np.isin(np.arange(rows * k) % k, answers_of_interest(k))
         unit = "change" if answers else "number"
         interval = f"{level_text(self.level)} interval{' (points)' if answers else ''}"
@@ -466,11 +463,11 @@ def marginal_effects(
         mean_limits(fit, mean, target, method, level, lambda change, half: (change - half, change + half), tested=True)
         for _, mean in steps(effects, "marginal effects")
     ]
-    errors, low, high, methods, statistic, freedoms, floored = zip(*found, strict=True)
-    freedom = None if fit.clustered is None else np.array(freedoms)
+    low, high, errors, methods, statistic, freedoms = zip(*(limits for limits, _ in found), strict=True)
+    freedom, floored = None if fit.clustered is None else np.array(freedoms), np.array([which for _, which in found])
     names, changes = tuple(name for name, _ in effects), np.array([mean.shares for _, mean in effects])
     numbers = changes, np.array(errors), np.array(low), np.array(high)
-    notes = tuple(_notes_margins(fit, effects, freedom, np.array(floored)))
+    notes = tuple(_notes_margins(fit, effects, freedom, floored))
     tests = np.array(statistic), methods
     return Margins(names, _answers(fit), *numbers, level, target, freedom, fit.people, *tests, notes)
 

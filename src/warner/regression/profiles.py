@@ -35,7 +35,7 @@ from warner.regression.likelihood import Expansion, Likelihood, ModifiedLikeliho
 from warner.regression.maxima import Cutpoints
 from warner.regression.newton import CONVERGED_GAIN, SAME_MAXIMUM_NATS, LocalMaximum, newton_ascent
 from warner.regression.standard_errors import covariance
-from warner.results import StandardErrors, critical_value
+from warner.results import Limits, StandardErrors, critical_value
 from warner.runtime import steps
 from warner.text import check_choice
 
@@ -430,21 +430,6 @@ BETTER_OPTIMA = 5  # how often a profile may lead to a higher maximum
 FAR_PREDICTOR = 100.0  # change of a predictor that shows whether a quantity goes along
 
 
-class CoefficientLimits(NamedTuple):
-    """Confidence limits, their methods, statistics, and the coefficients of a better optimum if one was found.
-
-    `freedom` are the degrees of freedom of the statistics, None for the normal distribution. `method` is "profile",
-    "wald" or, where there is no interval, "none".
-    """
-
-    low: Array
-    high: Array
-    method: tuple[str, ...]
-    statistic: Array
-    freedom: Array | None = None
-    better: Array | None = None
-
-
 class ProfileStart(NamedTuple):
     """Maximum from which profiles start: coefficients, log-likelihood and covariances; and further starts."""
 
@@ -548,21 +533,22 @@ def wald_agrees(
     return True
 
 
-def coefficient_limits(fit: Regression, level: float = 0.95, interval: str = "auto") -> CoefficientLimits:
-    """Confidence interval of each coefficient.
+def coefficient_limits(fit: Regression, level: float = 0.95, interval: str = "auto") -> tuple[Limits, Array | None]:
+    """Confidence interval of each coefficient, and the coefficients of a better optimum if one was found.
 
     A limit is infinite where no value is too far out for the reports. An estimate at infinity has one infinite limit;
-    one that can be anything has two.
+    one that can be anything has two. Methods are "profile", "wald" or, where there is no interval, "none".
     """
     method = interval_method(fit, interval)
     count = len(fit.coefficients)
     floor = fit.accuracy(np.eye(len(fit.finite_coefficients))).floor
     accuracy = StandardErrors(fit.standard_errors, fit.freedom, None if floor is None else floor[:count])
-    statistic, freedom, low, high = accuracy.wald(fit.coefficients, level)
-    statistic[~np.isfinite(fit.coefficients)] = np.nan
+    wald = accuracy.wald(fit.coefficients, level)._replace(methods=("wald",) * count)
+    wald.statistic[~np.isfinite(fit.coefficients)] = np.nan
+    low, high = wald.low, wald.high
     if method == "none":
         nothing = np.full(count, np.nan)
-        return CoefficientLimits(nothing, nothing.copy(), ("none",) * count, statistic, freedom)
+        return wald._replace(low=nothing, high=nothing, methods=("none",) * count), None
     z = float(critical_value(level))
     # Which coefficients need a profile.
     if method == "either":
@@ -581,13 +567,12 @@ def coefficient_limits(fit: Regression, level: float = 0.95, interval: str = "au
     high[infinite & (fit.coefficients > 0)] = np.inf
     undetermined = np.isnan(fit.coefficients)
     low[undetermined], high[undetermined] = -np.inf, np.inf
-    without = CoefficientLimits(low, high, ("wald",) * count, statistic, freedom)
-    return _with_profiles(fit, z**2, without, which.tolist()) if len(which) else without
+    return _with_profiles(fit, z**2, wald, which.tolist()) if len(which) else (wald, None)
 
 
-def warn_of_better_optimum(fit: Regression, limits: CoefficientLimits) -> None:
-    if limits.better is not None:
-        gain = fit.likelihood.value(limits.better) - (fit.log_likelihood or 0.0)
+def warn_of_better_optimum(fit: Regression, better: Array | None) -> None:
+    if better is not None:
+        gain = fit.likelihood.value(better) - (fit.log_likelihood or 0.0)
         warnings.warn(
             f"coefficients with a log-likelihood higher by {gain:.3g} were found: the estimate is a false optimum, "
             "and intervals are those of the better one, widened to hold the estimate; fit again with more starts, or "
@@ -597,29 +582,28 @@ def warn_of_better_optimum(fit: Regression, limits: CoefficientLimits) -> None:
 
 
 def _with_profiles(
-    fit: Regression, threshold: float, wald: CoefficientLimits, which: Sequence[int]
-) -> CoefficientLimits:
+    fit: Regression, threshold: float, wald: Limits, which: Sequence[int]
+) -> tuple[Limits, Array | None]:
     """Profile some coefficients; from a better optimum, limits are widened to contain the estimate."""
     start, better = profile_start(fit, threshold), None
     methods = tuple("profile" if i in which else "wald" for i in range(len(fit.coefficients)))
     for _ in range(BETTER_OPTIMA):
-        limits = CoefficientLimits(wald.low.copy(), wald.high.copy(), methods, wald.statistic.copy(), wald.freedom)
+        low, high, statistic = wald.low.copy(), wald.high.copy(), wald.statistic.copy()
+        limits = wald._replace(low=low, high=high, methods=methods, statistic=statistic)
         try:
             _profile_each(fit, start, threshold, limits, which)
         except FalseOptimumError as error:
             start = profile_start(fit, threshold, error.coefficients)
             better = start.coefficients
         else:
-            if better is None:
-                return limits
-            low, high = np.fmin(limits.low, fit.coefficients), np.fmax(limits.high, fit.coefficients)
-            return limits._replace(low=low, high=high, better=better)
+            if better is not None:
+                np.fmin(low, fit.coefficients, out=low)
+                np.fmax(high, fit.coefficients, out=high)
+            return limits, better
     raise too_many_maxima()
 
 
-def _profile_each(
-    fit: Regression, start: ProfileStart, threshold: float, limits: CoefficientLimits, which: Sequence[int]
-) -> None:
+def _profile_each(fit: Regression, start: ProfileStart, threshold: float, limits: Limits, which: Sequence[int]) -> None:
     """Compute the limits of the profiles, and the signed roots of the likelihood ratios against 0."""
     for i in steps(which, "confidence intervals"):
         estimate = fit.coefficients[i]

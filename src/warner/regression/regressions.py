@@ -58,7 +58,7 @@ from warner.regression.standard_errors import (
 from warner.regression.variance_floors import floor_notes, refuse_drawn_alone
 from warner.reports.options import Columns, Reading, Sample
 from warner.reports.samples import effective_number
-from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients
+from warner.results import Column, Estimates, Limits, StandardErrors, TableResult, coefficients
 from warner.typesetting import Printed, labels, plain_table
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ if TYPE_CHECKING:
     from warner.regression.model_checks import ModelCheck
     from warner.regression.model_tests import Criteria, ModelTests, RegressionSensitivity
     from warner.regression.predictions import Margins, Prediction
-    from warner.regression.profiles import CoefficientLimits
     from warner.regression.standard_errors import ClusterRobust
     from warner.regression.variance_floors import Floor
     from warner.reports.options import Codes, Conditions
@@ -255,27 +254,27 @@ class Regression(TableResult):
         """Starting points from which confidence limits by profiles are tried as well."""
         return self.starts or tuple(start.coefficients for start in all_starts(self.likelihood))
 
-    def limits(self, level: float = 0.95, interval: str = "auto") -> CoefficientLimits:
+    def limits(self, level: float = 0.95, interval: str = "auto") -> Limits:
         """Return the interval of each coefficient; warn if a better optimum was found on the way."""
-        limits = self._intervals(level, interval)
-        warn_of_better_optimum(self, limits)
+        limits, better = self._intervals(level, interval)
+        warn_of_better_optimum(self, better)
         return limits
 
-    def _intervals(self, level: float, interval: str) -> CoefficientLimits:
+    def _intervals(self, level: float, interval: str) -> tuple[Limits, Array | None]:
         if (level, interval) not in self._limits:
             self._limits[level, interval] = coefficient_limits(self, level, interval)
         return self._limits[level, interval]
 
     @cached_property
-    def _limits(self) -> dict[tuple[float, str], CoefficientLimits]:
+    def _limits(self) -> dict[tuple[float, str], tuple[Limits, Array | None]]:
         return {}
 
     def better(self, level: float = 0.95) -> Regression:
         """Search for a higher likelihood along the profiles of all coefficients; return the fit itself if none."""
-        limits = coefficient_limits(self, level, interval="profile")
-        if limits.better is None:
+        _, better = coefficient_limits(self, level, interval="profile")
+        if better is None:
             return self
-        more = [Start("profile", limits.better)]
+        more = [Start("profile", better)]
         return fitted(self.model_data, self.specification, errors=self.errors, more=more)
 
     _rows_key = "coefficients"
@@ -314,16 +313,10 @@ class Regression(TableResult):
         limits, names, b = self.limits(level, interval), self.specification.coefficients, self.coefficients
         transformed = np.exp if odds else np.asarray
         per_unit = np.where(np.isfinite(b), np.exp(b), np.nan) if odds else 1.0  # the derivative of what is shown
-        table = coefficients(
-            {"term": (name.term for name in names), "answer": (name.answer for name in names)},
-            transformed(b),
-            per_unit * self.standard_errors,
-            limits.statistic,
-            transformed(limits.low),
-            transformed(limits.high),
-            freedom=limits.freedom,
-            methods=limits.method,
-        )
+        low, high = transformed(limits.low), transformed(limits.high)
+        limits = limits._replace(low=low, high=high, error=per_unit * self.standard_errors)
+        named = {"term": (name.term for name in names), "answer": (name.answer for name in names)}
+        table = coefficients(named, transformed(b), limits)
         name = "odds_ratio" if odds else "estimate"
         table = {name if key == "estimate" else key: column for key, column in table.items()}
         several = ["answer"] if len(set(table["answer"].tolist())) > 1 else []
@@ -331,7 +324,7 @@ class Regression(TableResult):
         return [
             *starmap(Column, table.items()),
             *(Column(heading=key, texts=partial(labels, table[key])) for key in (*several, "term")),
-            *estimates.shown(quantity(self, odds=odds), interval_heading(limits.method, level), unknown="any"),
+            *estimates.shown(quantity(self, odds=odds), interval_heading(limits.methods, level), unknown="any"),
         ]
 
     def _title(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> str:
@@ -347,7 +340,7 @@ class Regression(TableResult):
         return plain_table(super()._printed(*given, **options))
 
     def _footnotes(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> list[str]:
-        return sentences(self, level, self._intervals(level, interval).method, odds=odds)
+        return sentences(self, level, self._intervals(level, interval)[0].methods, odds=odds)
 
     def _input_library(self) -> str | None:
         return self.model_data.backend
