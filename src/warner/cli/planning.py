@@ -65,14 +65,14 @@ def plan(options: commands.Plan) -> None:
     result: Any = planned(None if reports else answers, **alike, **converted)
     if isinstance(result, SplitPlan) and (options.plot or options.mechanism_plot or options.grid):
         raise ValueError("--plot, --mechanism-plot and --grid are for one question")
+    if isinstance(result, PowerPlan) and options.mechanism_plot is not None:
+        raise ValueError("--mechanism-plot is not for a test; --plot shows the power of other samples")
+    if options.plot is not None:
+        result.save_plot(options.plot)
     if isinstance(result, PowerPlan | SplitPlan):
-        if options.plot is not None or options.mechanism_plot is not None:
-            raise ValueError("--plot and --mechanism-plot are not for a test; --grid shows the power of other samples")
         _deliver(result, options)
         return
     compared = result.mechanisms
-    if options.plot is not None:
-        result.save_plot(options.plot)
     if options.mechanism_plot is not None:
         if compared is None:
             raise ValueError(

@@ -9,6 +9,7 @@ import numpy as np
 from warner.output import canvas
 from warner.planning.mechanisms import VARIANCE_TOLERANCE, bits_text, comparison_words
 from warner.planning.precision import MEASURES
+from warner.planning.wording import share_text
 from warner.text import counted
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array
     from warner.planning.mechanisms import Mechanisms
-    from warner.planning.tradeoffs import Tradeoff
+    from warner.planning.tradeoffs import PlottedPlan
 
 PLAN_SIZE = (canvas.FIGURE_INCHES, 5.2)  # inches
 PLAN_SPAN, PLAN_POINTS = 30, 41  # factor below and above the planned sample size, and points of a line
@@ -26,41 +27,51 @@ MECHANISMS_SIZE = (canvas.FIGURE_INCHES, 6.0)  # inches
 EPSILONS_DRAWN, EPSILON_POINTS = (0.1, 10.0), 81
 LEAST_MORE, MOST_MORE = 0.1, 20_000.0  # range of the axis, in percent
 MECHANISMS_TITLE = "Sample size of each mechanism at the same privacy"
-PLAN_TITLE = "Precision by sample size and epsilon"
+PLAN_TITLES = ("Precision by sample size and epsilon", "Power by sample size and epsilon")
 
 
-def plan_picture(plan: Tradeoff, title: str | None = None) -> canvas.Picture:
-    """Picture of the half-width (or the error) against the sample size; see `Plan.plot`."""
+def plan_picture(plan: PlottedPlan, title: str | None = None) -> canvas.Picture:
+    """Picture of the half-width (or the error, or the power) against the sample size; see `Plan.plot`."""
     return canvas.Picture(lambda ax: _draw_plan(ax, plan, title), PLAN_SIZE)
 
 
-def _draw_plan(ax: Axes, plan: Tradeoff, title: str | None) -> Axes:
+def _draw_plan(ax: Axes, plan: PlottedPlan, title: str | None) -> Axes:
     fewest, most = max(1, plan.people / PLAN_SPAN), min(plan.people * PLAN_SPAN, 2**53)
     people = np.unique(np.geomspace(fewest, most, PLAN_POINTS).round().astype(np.int64))
     epsilons = plan.grid_epsilons(apart=LABELS_APART)
     table = plan.table(epsilons, people.tolist())
-    scale = plan.question.scale
+    scale, is_power = plan.question.scale, plan.measure == "power"
     lines = scale * table[plan.measure].reshape(-1, people.size)
     largest = scale if plan.question.numbers is None else plan.question.numbers.width
+    drawn, above = canvas.Legend([], [], []), 6.0
     for epsilon, line, color in zip(epsilons, lines, canvas.sequence(len(epsilons)), strict=True):
         planned = epsilon == plan.design.epsilon
-        name = plan.design.shown_epsilon() if planned else f"{epsilon:g}"
-        ax.plot(people, np.where(line <= largest, line, np.nan), color=color, linewidth=2.8 if planned else 1.4)
-        ax.annotate(f"ε = {name}", (people[-1], line[-1]), (5, 0), textcoords="offset points", va="center", fontsize=8)
+        drawn.labels.append(f"ε = {plan.design.shown_epsilon() if planned else f'{epsilon:g}'}")
+        shown = np.where(line <= largest, line, np.nan)
+        drawn.handles.extend(ax.plot(people, shown, color=color, linewidth=2.8 if planned else 1.4))
+        if not is_power:
+            end = (people[-1], line[-1])
+            ax.annotate(drawn.labels[-1], end, (5, 0), textcoords="offset points", va="center", fontsize=8)
     if plan.goal is not None:
         ax.axhline(scale * plan.goal, color=canvas.INK, linestyle="--", linewidth=0.9)
     reached = getattr(plan, plan.measure)
     ax.plot([plan.people], [scale * reached], "o", color=canvas.INK, markersize=7, zorder=4)
     canvas.logarithmic(ax)
-    ax.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
-    ax.set_xlabel("respondents")
-    ax.set_ylabel(f"{MEASURES[plan.measure]}{plan.question.about} ({plan.question.unit})")
+    if is_power:  # the lines end close together
+        ax.set_yscale("linear")
+        ax.set_ylim(0, 1.03 * scale)
+        above = canvas.add_legend(ax, drawn)
+    else:
+        ax.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
+    ax.set_xlabel(f"respondents{plan.each}")
+    ax.set_ylabel("power (%)" if is_power else f"{MEASURES[plan.measure]}{plan.question.about} ({plan.question.unit})")
     notes = [f"{plan.design.k:,} answers", *plan.conditions()]
-    amount = plan.question.amount(reached) + ("" if plan.question.numbers is None else " in the unit of the answers")
-    people_text = counted(plan.people, "respondent", "respondents")
+    amount = f"power {share_text(reached)}" if is_power else plan.question.amount(reached)
+    amount += "" if plan.question.numbers is None else " in the unit of the answers"
+    people_text = counted(plan.people, "respondent", "respondents") + plan.each
     notes.append(f"point: {people_text}, ε = {plan.design.shown_epsilon()}, {amount}")
     notes += ["black dashed line: the goal"] * (plan.goal is not None)
-    canvas.add_heading(ax, notes, PLAN_TITLE if title is None else title, above=6)
+    canvas.add_heading(ax, notes, PLAN_TITLES[is_power] if title is None else title, above)
     return ax
 
 

@@ -43,9 +43,9 @@ from warner.discovery.prefix_search import critical_count
 from warner.inference.binomial import ROUNDING, at_least, check_power
 from warner.numerics import first_true, first_true_each
 from warner.planning.mechanisms import advice
-from warner.planning.number_precision import follows_epsilon, with_epsilon
+from warner.planning.number_precision import with_epsilon
 from warner.planning.precision import Precision, check_people
-from warner.planning.tradeoffs import GRID_EPSILONS, SurveyPlan
+from warner.planning.tradeoffs import PlottedPlan
 from warner.planning.wording import design_effect, design_sentence, share_text
 from warner.results import Column, check_level
 from warner.text import counted, level_text, quoted
@@ -266,7 +266,7 @@ def _two_groups(laws: tuple[_Counted, _Counted], shares: tuple[float, float]) ->
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PowerPlan(SurveyPlan):
+class PowerPlan(PlottedPlan):
     """Sample size with which a test finds an effect, or the power of a test with a sample of this size.
 
     Attributes
@@ -306,6 +306,23 @@ class PowerPlan(SurveyPlan):
         return Precision(self.design, self.question).design_effect
 
     @property
+    def each(self) -> str:
+        return " in each group" if self.hypothesis.shares else ""
+
+    @property
+    def measure(self) -> str:
+        """Always ``"power"``."""
+        return "power"
+
+    @property
+    def goal(self) -> float | None:
+        """Power to reach; None if the power was computed."""
+        return self.question.power if self.solved_for == "people" else None
+
+    def conditions(self) -> list[str]:
+        return [self._test_words(), self._effect()]
+
+    @property
     def _answer(self) -> Any:
         place = self.question.answer if self.design.k > 2 else self.question.answer or 0
         return None if place is None else self.design.domain[place]
@@ -320,7 +337,7 @@ class PowerPlan(SurveyPlan):
             "answer": self._answer,
             "share": question.share if asked.shares is None else None,
             "level": question.confidence.level,
-            "goal": question.power if self.solved_for == "people" else None,
+            "goal": self.goal,
         }
         return super()._facts() | known
 
@@ -334,9 +351,7 @@ class PowerPlan(SurveyPlan):
         people : sequence of int, optional
             The sample sizes; if not given, from a quarter of the plan's to four times as many.
         """
-        if epsilons is None:
-            usual = GRID_EPSILONS if math.isfinite(self.epsilon) and follows_epsilon(self.design) else ()
-            epsilons = sorted({*usual, self.epsilon})
+        epsilons = self.grid_epsilons() if epsilons is None else epsilons
         sizes = [max(1, round(self.people * times)) for times in SIZES] if people is None else people
         for n in sizes:
             check_people(n)
@@ -346,7 +361,7 @@ class PowerPlan(SurveyPlan):
         return [*self.grid_columns(epsilons, sizes), Column("power", powers, "power (%)", percent_cells(powers, 1))]
 
     def _title(self, *_: Any, **options: Any) -> str:
-        return f"Power by epsilon and number of respondents{' in each group' if self.hypothesis.shares else ''}"
+        return f"Power by epsilon and number of respondents{self.each}"
 
     def _footnotes(self, *_: Any, **options: Any) -> list[str]:
         return [self._solution(), self._basis()]
@@ -361,8 +376,7 @@ class PowerPlan(SurveyPlan):
         yield from self.advice
 
     def _solution(self) -> str:
-        one, people = self.people == 1, counted(self.people, "respondent", "respondents")
-        people += " in each group" if self.hypothesis.shares else ""
+        one, people = self.people == 1, counted(self.people, "respondent", "respondents") + self.each
         epsilon, effect = f"at epsilon {self.design.shown_epsilon()}", self._effect()
         if self.solved_for == "power":
             power = f"with a power of {share_text(self.power)}"
@@ -386,13 +400,13 @@ class PowerPlan(SurveyPlan):
         held = f"if the share of {answer} is {share_text(share)} {where}"
         return f"a coefficient (log odds ratio) of {asked.coefficient:.4g} {unit}, {held}"
 
-    def _basis(self) -> str:
+    def _test_words(self) -> str:
         asked, level = self.hypothesis, level_text(1 - self.question.confidence.level)
+        return f"{TEST_NAMES[asked.test]}, {list(SIDES)[asked.sides - 1]}, at a significance level of {level}"
+
+    def _basis(self) -> str:
         kind = "approximate" if self.approximate else "exact"
-        basis = (
-            f"Test: {TEST_NAMES[asked.test]}, {list(SIDES)[asked.sides - 1]}, at a significance level of {level}; its "
-            f"power with this sample size is {share_text(self.power)} ({kind})."
-        )
+        basis = f"Test: {self._test_words()}; its power with this sample size is {share_text(self.power)} ({kind})."
         if self.solved_for == "people" and not self.approximate:
             basis += (
                 " With more respondents the power never falls below the goal; with fewer it may reach it by chance."

@@ -16,7 +16,7 @@ from scipy.special import bdtr
 from warner.arrays import LARGEST_TOTAL, objects
 from warner.numerics import first_true
 from warner.planning.mechanisms import compared
-from warner.planning.number_precision import LARGEST_EPSILON, follows_epsilon, precision_of, with_epsilon
+from warner.planning.number_precision import follows_epsilon, precision_of, with_epsilon
 from warner.planning.precision import MEASURES, check_people
 from warner.planning.wording import epsilon_sentence
 from warner.results import Column, TableResult
@@ -87,8 +87,66 @@ class SurveyPlan(TableResult):
         return wrapped([*self.sentences(), epsilon_sentence(self.design)])
 
 
+class PlottedPlan(SurveyPlan):
+    """Plan with a plot of its `measure` against the sample size, a line for each epsilon."""
+
+    design: Design
+    people: int
+    question: PlanningQuestion
+
+    @property
+    def each(self) -> str:
+        """Words after the number of respondents."""
+        return ""
+
+    @property
+    @abstractmethod
+    def measure(self) -> str:
+        """Quantity that the plan computes or reaches."""
+
+    @property
+    @abstractmethod
+    def goal(self) -> float | None:
+        """Value of the measure to reach; None if it was computed."""
+
+    @abstractmethod
+    def conditions(self) -> list[str]:
+        """Return the conditions of the measure in a few words."""
+
+    def grid_epsilons(self, apart: float = 1.0) -> list[float]:
+        """Return some usual epsilons and that of the plan, without those nearer to it than this factor."""
+        planned = self.epsilon
+        if not follows_epsilon(self.design):
+            return [planned]
+        usual = (epsilon for epsilon in GRID_EPSILONS if max(epsilon / planned, planned / epsilon) >= apart)
+        return sorted({planned, *usual})
+
+    def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the half-width (or the error, or the power) against the sample size, a line for each epsilon.
+
+        The plan itself is a point, and the goal that it had to reach a dashed line. The axes are logarithmic, except
+        that of the power. Larger epsilons have darker lines. Half-widths beyond the range of the answers are not drawn.
+
+        Parameters
+        ----------
+        title : str, optional
+            The headline.
+        ax : matplotlib Axes, optional
+            Where to draw; if not given, a new pyplot figure.
+        """
+        from warner.output.plan_plots import plan_picture
+
+        return plan_picture(self, title).plot(ax)
+
+    def save_plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+        """Write the picture to a PNG, SVG or PDF file, atomically; no display is needed."""
+        from warner.output.plan_plots import plan_picture
+
+        plan_picture(self, title).save(path)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Tradeoff(SurveyPlan):
+class Tradeoff(PlottedPlan):
     """Sample size, epsilon and precision of a survey: two were given, and the third was computed.
 
     Attributes
@@ -117,10 +175,6 @@ class Tradeoff(SurveyPlan):
     delta: float | None = None
     shuffled_epsilon: float | None = None
     advice: tuple[str, ...] = ()
-
-    @abstractmethod
-    def conditions(self) -> list[str]:
-        """Return the conditions of the precision in a few words: the interval, and the population."""
 
     @property
     def measure(self) -> str:
@@ -211,16 +265,6 @@ class Tradeoff(SurveyPlan):
         mechanisms = None if self.mechanisms is None else self.mechanisms.to_dict()
         return super()._facts() | {"advice": list(self.advice), "mechanisms": mechanisms}
 
-    def grid_epsilons(self, apart: float = 1.0) -> list[float]:
-        """Return some usual epsilons and that of the plan, without those nearer to it than this factor."""
-        planned = self.epsilon
-        if not follows_epsilon(self.design):
-            return [planned]
-        if planned > LARGEST_EPSILON:
-            return list(GRID_EPSILONS)
-        usual = (epsilon for epsilon in GRID_EPSILONS if max(epsilon / planned, planned / epsilon) >= apart)
-        return sorted({planned, *usual})
-
     def grid_text(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> str:
         """Grid with a row for each sample size, and a column for each epsilon."""
         table = self.table(epsilons, people)
@@ -231,29 +275,6 @@ class Tradeoff(SurveyPlan):
         columns |= {f"epsilon {name}": cells(row) for name, row in zip(shown, reached, strict=True)}
         title = f"{MEASURES[self.measure].capitalize()} ({self.question.unit}), by respondents and epsilon"
         return plain_table(Printed(columns, title))
-
-    def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the half-width (or the error) against the sample size, a line for each epsilon.
-
-        The plan itself is a point, and the goal that it had to reach a dashed line. Both axes are logarithmic. Larger
-        epsilons have darker lines. Half-widths that exceed the range of the answers are not drawn.
-
-        Parameters
-        ----------
-        title : str, optional
-            The headline.
-        ax : matplotlib Axes, optional
-            Where to draw; if not given, a new pyplot figure.
-        """
-        from warner.output.plan_plots import plan_picture
-
-        return plan_picture(self, title).plot(ax)
-
-    def save_plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Write the picture to a PNG, SVG or PDF file, atomically; no display is needed."""
-        from warner.output.plan_plots import plan_picture
-
-        plan_picture(self, title).save(path)
 
 
 def _two_digits(number: float) -> int:
