@@ -556,7 +556,7 @@ def test_one_comparison_through_every_door() -> None:
             assert value == (number if np.isfinite(number) else None)
     assert (told["level"], told["target"], told["test"], told["approximate"]) == (0.9, "realised", "exact", True)
     assert repr(found) == found.text()
-    assert "approximate 90 % interval (realised)" in found.text()
+    assert "approximate 90 % interval (sample)" in found.text()
     one = FOUND.compare("never", "once")
     assert list(one.table()) == numbers
     assert one.table()["low"].shape == (1,)

@@ -100,13 +100,13 @@ def test_what_an_interval_says_of_itself() -> None:
     realised = FOUND.interval("once", target="realised")
     assert realised.method == "exact"
     assert not realised.approximate
-    assert repr(realised) == "28.6 to 51.7 %, 95 % interval (realised), exact"
+    assert repr(realised) == "28.6 to 51.7 %, 95 % interval (sample), exact"
     many = [400_000, 350_000, 250_000]
     mixed = estimate(Tally(HALF, [many, [3, 2, 1]], by=("g",), groups=((1,), (2,)))).interval(target="realised")
     assert mixed.method == "exact or score"
     assert mixed.approximate
     scored = estimate(Tally(HALF, many)).interval("once", target="realised")
-    assert "approximate 95 % interval (realised), score" in repr(scored)
+    assert "approximate 95 % interval (sample), score" in repr(scored)
     assert not FOUND.interval("once").approximate
     assert FOUND.interval("once", method="wilson").approximate
     assert FOUND.interval("once", target="realised", method="score").approximate
@@ -394,7 +394,7 @@ def test_levels_that_are_none(level: Any) -> None:
 
 def test_what_is_meant_in_words() -> None:
     assert str(Confidence()) == "95 % interval (population)"
-    assert str(Confidence(0.999, "realised", simultaneous=True)) == "99.9 % simultaneous interval (realised)"
+    assert str(Confidence(0.999, "realised", simultaneous=True)) == "99.9 % simultaneous interval (sample)"
     assert Confidence(0.9).tail(5) == pytest.approx(0.05)
     assert Confidence(0.9, simultaneous=True).tail(5) == pytest.approx(0.01)
     with pytest.raises(ValueError, match="target must be one of population, realised, but got 'world'"):

@@ -290,7 +290,7 @@ def test_the_page_says_whose_shares_the_intervals_are_for(tmp_path: Path) -> Non
     assert "all intervals would contain their true shares at once in at least 95 % of the repetitions" in special
     assert "sampling error" not in special
     assert "hold for all answers at once" in special
-    assert "95 % simultaneous interval (realised): all shares under which neither so many nor so few reports" in special
+    assert "95 % simultaneous interval (sample): all shares under which neither so many nor so few reports" in special
     assert "Clopper" not in special
 
 

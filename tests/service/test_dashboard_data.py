@@ -110,7 +110,7 @@ def test_a_closed_survey_has_intervals_for_its_respondents_too() -> None:
         table = warner.estimate(published.tally("often")).table(target="realised")
         for name in ("share", "low", "high"):
             np.testing.assert_array_equal([answer[name] for answer in shown["answers"]], table[name])
-        assert shown["interval"]["name"].endswith("95 % interval (realised)")
+        assert shown["interval"]["name"].endswith("95 % interval (sample)")
         assert shown["interval"]["promise"].endswith(caveat or "at most 5 %.")
         groups = warner.estimate(published.tally("often", by=("region",))).table(target="realised")
         north = [answer["low"] for answer in shown["groups"][0]["values"][0]["answers"]]

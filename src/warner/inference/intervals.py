@@ -218,8 +218,8 @@ class Confidence:
 
     def __str__(self) -> str:
         at_once = " simultaneous" if self.simultaneous else ""
-        ever = " any-time" if self.anytime else ""
-        return f"{level_text(self.level)}{at_once}{ever} interval ({self.target})"
+        ever, target = " any-time" if self.anytime else "", "sample" if self.target == "realised" else self.target
+        return f"{level_text(self.level)}{at_once}{ever} interval ({target})"
 
 
 class IntervalResult(TableResult):
