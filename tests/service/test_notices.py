@@ -85,6 +85,10 @@ def test_the_form_of_address_is_that_of_the_page() -> None:
     assert "Ihr Gerät" not in informal
 
 
+def test_a_page_without_a_table_to_sort_has_no_script() -> None:
+    assert "<script" not in notices.privacy_notice(survey_of())
+
+
 def test_the_page_escapes_the_texts_of_the_survey() -> None:
     page = notices.privacy_notice(survey_of(title="<b>A & B</b>"))
     assert "&lt;b&gt;A &amp; B&lt;/b&gt;" in page

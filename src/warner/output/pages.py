@@ -167,7 +167,8 @@ def whole_page(
         "<meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>{escape(heading)}</title><style>\n{STYLE}{style}</style>"
     )
-    body = "\n".join([*sections, f"<script>\n{SCRIPT}</script>"])
+    body = "\n".join(sections)
+    body += f"\n<script>\n{SCRIPT}</script>" if "<button" in body else ""  # buttons sort tables
     root = f"<html lang='{language}' dir='{direction}'>"
     return f"<!DOCTYPE html>\n{root}<head>{head}</head>\n<body>\n<main>\n{body}\n</main>\n</body></html>\n"
 
