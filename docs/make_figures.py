@@ -22,6 +22,7 @@ DOCS = Path(__file__).resolve().parent
 
 def main(names: list[str]) -> None:
     """Run each page in a folder of its own, with the files of the examples."""
+    mpl.rc_file(DOCS / "figures.mplstyle")
     mpl.use("Agg")
     for name in names:
         page = DOCS / f"{name}.md"

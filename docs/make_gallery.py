@@ -48,7 +48,7 @@ def draw(name: str, folder: Path) -> Path:
     before = Path.cwd()
     os.chdir(folder)
     try:
-        with mpl.rc_context({"backend": "Agg"}):
+        with mpl.rc_context({"backend": "Agg"}, DOCS / "figures.mplstyle"):
             runpy.run_path(str(SCRIPTS / f"{name}.py"))
             plt.close("all")
     finally:

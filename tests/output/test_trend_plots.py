@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 
 from cases import COIN
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate
+from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.estimate_plots import axis_of, pieces
 
 if TYPE_CHECKING:
@@ -181,3 +182,16 @@ def test_a_page_has_the_trend_and_headlines_of_its_ends(tmp_path: Path) -> None:
     assert re.findall(r"<strong>(2026-W\d\d)</strong>: The leading", page) == ["2026-W01", "2026-W05"]
     assert "3 more groups are in the table" in page
     assert page.count("<svg") == 2  # for a wide window, and for a narrow one
+
+
+@pytest.mark.parametrize("width", [FIGURE_INCHES, NARROW_INCHES])
+def test_names_at_the_ends_stay_below_the_axis(width: float) -> None:
+    figure = Figure(figsize=(width, 5), layout="constrained")
+    ax = grouped(["2026-03-01", "2026-03-02", "2026-03-03"]).plot(ax=figure.subplots())
+    figure.draw_without_rendering()
+    inside, labels = ax.get_window_extent(), ax.get_xticklabels()
+    assert len(labels) > 1
+    for label in labels:
+        named = label.get_window_extent()
+        assert inside.x0 <= named.x0
+        assert named.x1 <= inside.x1

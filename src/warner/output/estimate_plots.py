@@ -282,8 +282,10 @@ def _finish(ax: Axes, tally: Collected, shown: Shown, axis: Axis, answers: list[
 def _label_groups(ax: Axes, tally: Collected, axis: Axis) -> None:
     """Name the groups at their positions, as many as fit beside each other."""
     names = told_apart([printable(str(tally.groups[group][0])) for group in axis.order], canvas.GROUP_WIDTH)
-    placed = axis.positions[axis.order]
-    margin = (placed[-1] - placed[0]) / canvas.fitting(ax, AXIS_CHARACTERS)  # of a character
+    placed, characters = axis.positions[axis.order], canvas.fitting(ax, AXIS_CHARACTERS)
+    half = (max(len(names[0]), len(names[-1])) + 1) / 2
+    ax.margins(x=min(max(0.05, half / max(characters - 2 * half, 1)), 0.2))  # names at the ends stay below the axis
+    margin = (placed[-1] - placed[0]) / characters  # of a character
     shown: list[int] = []
     for group, name in enumerate(names):
         if not shown or placed[group] - placed[shown[-1]] >= margin * (2 + (len(name) + len(names[shown[-1]])) / 2):

@@ -152,7 +152,7 @@ def _draw_trends(ax: Axes, shown: Drawn, along: str) -> canvas.Legend:
             x[line], shown.value[line], color=color, linestyle=style, marker=marker, linewidth=1.8, zorder=3
         )
         if shown.alone is not None:
-            dots = ax.plot(x[line], shown.alone[line], ".", color=color, markersize=4, alpha=0.35, zorder=2)
+            dots = ax.plot(x[line], shown.alone[line], "o", color=color, mfc="none", markersize=4, alpha=0.6, zorder=2)
         labels.append(printable(group_name(others)) if others else shown.point)
     canvas.add_grid(ax)
     ax.set_ylabel(shown.label, parse_math=False)
