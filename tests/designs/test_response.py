@@ -335,7 +335,8 @@ GOOD = json.loads(RandomizedResponse(["a", "b"], odds=(3, 1)).to_json())
 @pytest.mark.parametrize(
     ("document", "complaint"),
     [
-        ("", "cannot be read"),
+        ("", "but this file is empty"),
+        ("answer\nyes\n", "a file of another kind"),
         ('{"format": "warner des', "cannot be read"),
         ("[1, 2]", 'must say "format": "warner design"'),
         ("{}", 'must say "format": "warner design"'),

@@ -24,9 +24,9 @@ SITES = OpenDomain(epsilon=5, letters="abc", length=2)
 PEOPLE = 600
 # Results without reports, and classes that only others inherit from.
 WITHOUT_REPORTS = {
-    "Plan", "NumberPlan", "OpenPlan", "PowerPlan", "SplitPlan", "SurveyPlan", "Tradeoff", "Mechanisms", "Audit",
-    "TwoSamples", "UnrelatedQuestion", "CheatingDetection", "LieDetector", "AnchoredCrosswise", "ExtendedCrosswise",
-    "Sensitivity", "TableResult", "IntervalResult", "NumericResult", "Quantities",
+    "Plan", "NumberPlan", "OpenPlan", "PlottedPlan", "PowerPlan", "SplitPlan", "SurveyPlan", "Tradeoff", "Mechanisms",
+    "Audit", "TwoSamples", "UnrelatedQuestion", "CheatingDetection", "LieDetector", "AnchoredCrosswise",
+    "ExtendedCrosswise", "Sensitivity", "TableResult", "IntervalResult", "NumericResult", "Quantities",
 }  # fmt: skip
 
 
