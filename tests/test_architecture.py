@@ -325,6 +325,8 @@ def test_public_names_on_a_design_stay_below_their_ceiling(mechanism: str) -> No
     assert "__dir__" not in vars(type(design))
     most = MOST_ON_A_MEMOIZED_DESIGN if design.repetition is not None else MOST_ON_A_DESIGN
     assert len(public_names(design)) <= most, public_names(design)
+    assert len(design.law.columns)
+    assert all(name.isidentifier() for name in public_names(design))  # what the law keeps is private
 
 
 def test_public_names_on_an_estimate_stay_below_their_ceiling() -> None:

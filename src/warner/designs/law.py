@@ -51,7 +51,7 @@ else:
 
     def once_per_design(compute: Callable[[Any], Any]) -> property:
         """Property of a law that is computed once for its design, which keeps the value."""
-        name = f"law.{compute.__qualname__}"
+        name = f"_law.{compute.__qualname__}"
 
         def value(law: Any) -> Any:
             values = vars(law if law.design is None else law.design)
