@@ -57,7 +57,7 @@ def first_true_each(holds: Callable[[Counts], Mask], low: Counts, high: Counts) 
 def bisected(
     holds: Callable[[float], bool], low: float, high: float, steps: float = math.inf, close: float = 0.0
 ) -> tuple[float, float]:
-    """Bisect an interval with a condition that is false at its lower and true at its upper end; return what is left.
+    """Bisect an interval with a condition that is false at its lower and true at its upper end; return the last one.
 
     It ends after `steps`, at a length of `close`, or when no other double is inside.
 

@@ -288,7 +288,7 @@ class Estimates:
         return {key: np.ravel(array) for key, array in arrays.items() if array is not None}
 
     def reasons(self) -> list[str]:
-        """Return why values are NaN: there are no reports, or reports do not identify the value."""
+        """Return the reasons for NaN values: there are no reports, or reports do not identify the value."""
         return ["no reports" if nothing else "not known" for nothing in np.isnan(np.ravel(self.low)).tolist()]
 
     def texts(self, unknown: str | Sequence[str] = "", *, sign: bool = False) -> tuple[list[str], ...]:
@@ -408,7 +408,7 @@ class TableRows:
 
 
 def group_column(by: Sequence[str], groups: Sequence[tuple[Any, ...]], answers: int) -> dict[str, Counts]:
-    """Return the column of groups in a document, with so many rows for each; no column without groups."""
+    """Return the column of groups in a document, with this number of rows for each; no column without groups."""
     if not by:
         return {}
     return {"group": np.repeat(objects(dict(zip(by, key, strict=True)) for key in groups), answers)}
@@ -435,7 +435,7 @@ def _json(value: Any) -> str:
 
 
 def as_json(fields: Document) -> str:
-    """Write what `document_of` or `to_dict` returned; rows of tables are fields of the document itself."""
+    """Write the document of `document_of` or `to_dict` as JSON; rows of tables are fields of the document itself."""
     tables: dict[str, TableRows] = {}
 
     def named(value: Any) -> str:
@@ -616,7 +616,7 @@ def rows(table: Mapping[str, Counts]) -> list[Document]:
 
 
 def plain(value: Any) -> Any:
-    """Return numbers, sequences, arrays and mappings as JSON can hold them: what is not finite as None."""
+    """Convert numbers, sequences, arrays and mappings to JSON values; numbers that are not finite are None."""
     if isinstance(value, Mapping):
         return {name: plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):

@@ -66,7 +66,7 @@ def postpone_parts_of_numpy() -> None:
 
 
 def refuse_beyond_memory(cells: int, bytes_each: int, what: str, remedy: str) -> None:
-    """Raise an error if so many cells need more memory than is available."""
+    """Raise an error if this number of cells needs more memory than is available."""
     needed, free = cells * bytes_each, available()
     if needed > free:
         raise ValueError(
@@ -127,7 +127,7 @@ def size_text(number: int) -> str:
 
 
 def steps(items: Sequence[Item], what: str) -> Iterator[Item]:
-    """Yield items of a computation, such as "confidence intervals", and log at times how many of them are done.
+    """Yield items of a computation, such as "confidence intervals", and log the progress from time to time.
 
     >>> list(steps(range(3), "confidence intervals"))
     [0, 1, 2]

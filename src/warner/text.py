@@ -76,7 +76,7 @@ def percent_tight(share: float) -> str:
 
 
 def level_text(level: float) -> str:
-    """Write a probability in percent with six digits, or with as many as distinguish it from 1.
+    """Write a probability in percent with six digits, or with the digits that distinguish it from 1.
 
     >>> level_text(0.95), level_text(1 - 0.05 / 3), level_text(0.999999999)
     ('95 %', '98.3333 %', '99.9999999 %')
@@ -139,7 +139,7 @@ def shortened(text: str, width: int = LABEL_CHARACTERS) -> str:
 
 
 def told_apart(texts: Sequence[str], width: int) -> list[str]:
-    """Cut texts to a width so that different ones stay different: at the end, in the middle, or at the start.
+    """Cut texts to a width so that different texts stay different: at the end, in the middle, or at the start.
 
     >>> told_apart(["Mecklenburg (town)", "Mecklenburg (country)", "Mecklenburg (town)"], 14)
     ['Meckle...town)', 'Meckle...ntry)', 'Meckle...town)']
@@ -350,7 +350,7 @@ def certainty(epsilon: float, prior: float) -> str:
 
 
 def certainties(epsilon: float) -> str:
-    """Return what a report does to the probability of an answer, for usual priors.
+    """Return the probability of an answer after a report, for usual priors.
 
     >>> certainties(2)
     'a report raises the probability of an answer from 10 % to at most 46 %, or from 50 % to at most 89 %'

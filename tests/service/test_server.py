@@ -224,7 +224,7 @@ def test_invitations_from_the_command_to_the_last_response(tmp_path: Path, shell
     INVITED.save(tmp_path / "survey.json")
     invite = ("survey", "invite", "survey.json", "3", "--url", "https://survey.example.org/", "-o", "links.csv")
     made, *prospects = shell.prints(*invite).splitlines()
-    assert made == "links.csv: 3 links, good for one response each; only this file has them"
+    assert made == "links.csv: 3 links, valid for one response each; only this file has them"
     assert [line.partition(": ")[0] for line in prospects] == ["q1", "q2"]
     assert all(" 3 reports can show next to nothing: " in line for line in prospects)
     assert stat.S_IMODE((tmp_path / "links.csv").stat().st_mode) == 0o600

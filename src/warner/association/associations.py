@@ -256,7 +256,7 @@ class Association(TableResult):
 
     @property
     def test(self) -> Independence:
-        """Test that all questions are independent of each other; an error for one question."""
+        """Test the independence of all questions; raise an error for a single question."""
         if self.tested is None:
             raise AttributeError("one question has no test of independence; its correlations are in numeric")
         return self.tested
@@ -370,7 +370,7 @@ class Association(TableResult):
         return warnings
 
     def text(self) -> str:
-        """Return the table, the largest shares first, then the pairs of questions, and what so many questions cost."""
+        """Return the table, the largest shares first, the pairs of questions, and the cost of several questions."""
         table = self._printed()
         order = np.argsort(-self.joint.shares, kind="stable").tolist()
         columns = {name: [texts[index] for index in order] for name, texts in table.columns.items()}

@@ -300,7 +300,7 @@ def _log_ways(cells: Counts) -> Array:
 
 
 def _no_likelier(table: Counts, every: Integers) -> float:
-    """Sum the probabilities of all tables that are at most as likely as the observed one."""
+    """Sum the probabilities of all tables that are at most as likely as the observed table."""
     n, margins = float(table.sum()), _margins(table)
     constant = sum(float(gammaln(margin + 1.0).sum()) for margin in margins)
     constant -= (table.ndim - 1) * float(gammaln(n + 1))
@@ -595,7 +595,7 @@ def pair_of(
 def _scored(
     name: str, part: Design, reports: Integers, values: Mapping[str, Array]
 ) -> list[tuple[Label | None, Scores]]:
-    """Scores of the numeric values of answers, else of the answers, of a binary question the first.
+    """Unbiased scores of numeric answers, or of each answer; of a binary question, of the first answer only.
 
     Without answers that reports do not tell.
     """

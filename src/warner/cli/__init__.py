@@ -66,7 +66,7 @@ survey serve: Serve a survey whose answers are randomized in the respondents' br
   warner survey serve exams.json --share
 survey link: Print a new link to the dashboard of a running survey.
   warner survey link exams.json
-survey invite: Make links that are good for one response each, revoke them, or count them.
+survey invite: Make links that are valid for one response each, revoke them, or count them.
   warner survey invite exams.json 500 --url https://survey.example.org -o links.csv
 survey close: Close a survey for good, and publish the responses that are still waiting.
   warner survey close exams.db

@@ -108,7 +108,7 @@ def _invite(asked: Survey, place: str, number: int, address: str, output: Path) 
         store.invite(tokens)
         _refuse_old(output)
         invited = store.collected().invited
-    tell(f"{output}: {counted(number, 'link', 'links')}, good for one response each; only this file has them")
+    tell(f"{output}: {counted(number, 'link', 'links')}, valid for one response each; only this file has them")
     _tell_prospects(asked, invited)
 
 

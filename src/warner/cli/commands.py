@@ -349,7 +349,7 @@ class SurveyLink:
 
 
 class SurveyInvite:
-    """Make links that are good for one response each, revoke them, or count them.
+    """Make links that are valid for one response each, revoke them, or count them.
 
     Only the file has the links, and only its owner can read it: the database keeps hashes. If the survey runs with an
     SQLite file, stop it first and start it again afterwards. With neither a number nor --revoke, the command prints

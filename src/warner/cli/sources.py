@@ -64,7 +64,7 @@ def design_of(options: DesignGiven) -> Design | dict[str, Design]:
 
 
 def listed_design_in(file: str | Path, column: str | None = None) -> Design:
-    """Read a design with a list of answers, of a split questionnaire that of a column; the error names the commands."""
+    """Read a design with a list of answers, or that of a column of a split questionnaire; errors name the commands."""
     design = load_design(file)
     if isinstance(design, OpenDomain):
         raise ValueError(f"{file} is an open domain, {NO_LIST} --open {file} makes their design")
@@ -115,7 +115,7 @@ class Source:
 
     @property
     def lost(self) -> str:
-        """Sentences on what the drawing of questions of a survey loses; empty for other sources."""
+        """Sentences on the loss by drawing questions of a survey; empty for other sources."""
         if not self.of_survey:
             return ""
         from warner.service.exports import lost

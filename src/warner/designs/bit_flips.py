@@ -96,7 +96,7 @@ class BitFlips(FromOdds):
     odds : tuple of int
         ``(s, t)`` in lowest terms.
     size : int
-        The number of answers that each person is asked about.
+        The number of answers that each respondent is asked about.
 
     Notes
     -----

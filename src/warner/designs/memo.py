@@ -1,4 +1,4 @@
-"""Memo: permanent responses stored on one person's device, from which all reports start.
+"""Memo: permanent responses stored on one respondent's device, from which all reports start.
 
 A memo is a file with permanent responses that were drawn from the operating system's randomness, or a secret of 32
 bytes from which they are derived. The derived bytes are BLAKE2b with the secret as key, over the design's fingerprint,
@@ -43,7 +43,7 @@ BLAKE2_PERSON = b"warner memo"  # what keeps these hashes apart from all others,
 
 @dataclass(frozen=True)
 class Spent:
-    """Total privacy loss of all reports of one person.
+    """Total privacy loss of all reports of one respondent.
 
     It bounds how well the reports distinguish this person's history from any other with the same pattern of equal and
     different answers (under hashing, of hash values). That pattern itself is not protected.
@@ -61,7 +61,7 @@ class Spent:
 
 
 class Memo(ABC):
-    """Permanent state of one person's device for a memoized design: see `create`, `load` and `from_secret`.
+    """Permanent state of one respondent's device for a memoized design: see `create`, `load` and `from_secret`.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Memo(ABC):
 
     @staticmethod
     def create(path: str | os.PathLike[str], design: Design) -> FileMemo:
-        """Create the file of a person who has not reported yet, readable by its owner only. It must not exist."""
+        """Create the file of a respondent who has not reported yet, readable by its owner only. It must not exist."""
         memo = FileMemo(_memoized(design), Path(path))
         with FileLock(resolved(path), wait=True):
             if Path(path).exists():
@@ -98,7 +98,7 @@ class Memo(ABC):
 
     @staticmethod
     def from_secret(secret: bytes, design: Design) -> SecretMemo:
-        """Derive permanent responses from 32 secret bytes of this person, which are used for nothing else.
+        """Derive permanent responses from 32 secret bytes of this respondent, which are used for nothing else.
 
         They must be random (``secrets.token_bytes(32)``), must not follow from an identity, and must stay on the
         device.
@@ -122,13 +122,13 @@ class Memo(ABC):
         return self.design.fingerprint()
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw this person's next reports: permanent responses are kept, the second round is drawn."""
+        """Draw this respondent's next reports: permanent responses are kept, the second round is drawn."""
         if not answers.size:
             return self.design.draw(answers, random_bytes)  # no reports, in their own form
         return self.design.rounds.again(*self.remembered(answers), random_bytes)
 
     def spent(self) -> Spent:
-        """Return the total privacy loss of this person's reports: ``eps_infinity`` for each memo key used.
+        """Return the total privacy loss of this respondent's reports: ``eps_infinity`` for each memo key used.
 
         That is a bound against histories with the same pattern of equal and different keys; see ``Spent``.
         """
@@ -259,7 +259,7 @@ class FileMemo(Memo):
 
 
 class MemoContent(NamedTuple):
-    """Content of a memo file: the salt of its digests, the person's hash function, the permanent responses."""
+    """Content of a memo file: the salt of its digests, the respondent's hash function, the permanent responses."""
 
     salt: bytes
     function: Label

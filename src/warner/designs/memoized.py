@@ -301,7 +301,7 @@ class Memoized(Design):
 
     @property
     def once(self) -> Design:
-        """Design of one round of reports, one from each person: the chain of both rounds."""
+        """Design of one round of reports, one from each respondent: the chain of both rounds."""
         return self.rounds.once
 
     @property
@@ -313,7 +313,7 @@ class Memoized(Design):
         return self.rounds.draw(answers, random_bytes)
 
     def report(self, answer: Any, memo: Memo) -> Any:
-        """Draw one person's next report: the permanent response comes from the memo, the rest is drawn.
+        """Draw one respondent's next report: the permanent response comes from the memo, the rest is drawn.
 
         Parameters
         ----------
@@ -325,7 +325,7 @@ class Memoized(Design):
         return self.randomize(answer, memo=memo)
 
     def randomize(self, answers: Any, *, codes: bool = False, memo: Memo | None = None) -> Any:
-        """Randomize true answers into reports: of one person with a memo, or of a different person each."""
+        """Randomize true answers into reports: of one respondent with a memo, or of a different respondent each."""
         from warner.reports.randomizing import randomize
 
         return randomize(answers, self, codes=codes, memo=memo)

@@ -247,7 +247,7 @@ class Texts:
         return _continuations(self.symbols, self.steps[level], self._other if level == 0 else 0)
 
     def ended(self, level: int, blocks: Integers) -> Mask:
-        """Return True for each block of a level with which a text ends, or that is *other*."""
+        """Return True for each block of a level that ends a text, or that represents *other*."""
         ended = blocks % self.symbols == 0
         return np.asarray(ended | (blocks == self._other) if level == 0 else ended)
 

@@ -480,7 +480,7 @@ def _select_reports(whole: ChannelOperator, reports: Counts) -> ChannelOperator:
 
 
 def _joint(labels: Sequence[Labels], what: str) -> Labels:
-    """Return joint labels, the last question changing fastest; raise an error for labels that look the same."""
+    """Return joint labels, the last question changing fastest; raise an error for labels that look identical."""
     joint = [JOINT_SEPARATOR.join(map(str, cell)) for cell in product(*labels)]
     if len(set(joint)) < len(joint):
         twice = Counter(joint).most_common(1)[0][0]

@@ -382,7 +382,7 @@ class SelectAll(SplitQuestionnaire):
 
 
 def best_number(sizes: Sequence[int], epsilon: Fraction) -> int:
-    """Return the number of questions, with so many answers each, that has the smallest total squared error.
+    """Return the number of questions, with these numbers of answers, that has the smallest total squared error.
 
     >>> best_number([2] * 5, Fraction(1)), best_number([2] * 5, Fraction(8))
     (1, 4)

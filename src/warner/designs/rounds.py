@@ -135,7 +135,7 @@ class Rounds(ABC):
 
     @property
     def functions(self) -> int:
-        """Number of hash functions, of which each person has one permanently."""
+        """Number of hash functions, of which each respondent has one permanently."""
         return 1
 
     @property
@@ -146,7 +146,7 @@ class Rounds(ABC):
     @property
     @abstractmethod
     def draws(self) -> tuple[int, ...]:
-        """Limits of the uniform whole numbers that decide a person's first report."""
+        """Limits of the uniform whole numbers that decide a respondent's first report."""
 
     @property
     @abstractmethod
@@ -154,7 +154,7 @@ class Rounds(ABC):
         """Representation of a permanent response in a file."""
 
     def hashes(self, size: int, random_bytes: RandomBytes) -> Integers:
-        """Draw the hash function of each of `size` people."""
+        """Draw the hash function of each of `size` respondents."""
         return np.zeros(size, dtype=np.int64)
 
     def keyed(self, answers: Integers, hashes: Integers) -> Integers:
@@ -162,7 +162,7 @@ class Rounds(ABC):
         return answers
 
     def written_hash(self, hashes: Counts) -> Label:
-        """Return the hash function of one person as a label, for a file."""
+        """Return the hash function of one respondent as a label, for a file."""
         return int(hashes[0])
 
     def read_hash(self, number: object, size: int) -> Counts | None:
@@ -180,7 +180,7 @@ class Rounds(ABC):
         """Draw a report from each permanent response; it includes the hash function if there are several."""
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw the first report of each of these people, both rounds anew."""
+        """Draw the first report of each of these respondents, both rounds anew."""
         hashes = self.hashes(answers.size, random_bytes)
         responses = self.permanent(self.keyed(answers, hashes), random_bytes)
         return self.again(responses, hashes, random_bytes)
@@ -473,7 +473,7 @@ class FlipRounds(Rounds):
         return self.first._packed(hashes, bits ^ turned)
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw the first report of each of these people in batches."""
+        """Draw the first report of each of these respondents in batches."""
         step = max(1, BITS_AT_ONCE // self.first.k)
         starts = range(0, max(answers.size, 1), step)
         return np.concatenate([super(FlipRounds, self).draw(answers[at : at + step], random_bytes) for at in starts])

@@ -378,7 +378,7 @@ def mangat_singh(truth: Number, p: Number, *, answers: Pair = YES_NO, reports: P
 
 
 def mangat(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
-    """Mangat's improved strategy: respondents with the trait say yes; the others let chance decide.
+    """Mangat's improved strategy: respondents with the trait say yes; for the others chance decides.
 
     Those without the trait say no with probability p, and yes otherwise. P(yes | trait) = 1, P(yes | not) = 1 - p [1]_.
     The report no reveals with certainty that a respondent does not have the trait.

@@ -144,7 +144,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
 
     @classmethod
     def symmetric(cls, domain: Domain, *, epsilon: Number | None = None, odds: Odds | None = None) -> UnaryEncoding:
-        """Make the unary encoding (SUE) that turns each bit round with one and the same probability.
+        """Make the unary encoding (SUE) that flips each bit with the same probability.
 
         Half of epsilon is spent by the bit of the true answer, half by that of another one: odds of a : b are the
         squares of those of a single bit, which are rounded down where they have no root.

@@ -145,7 +145,7 @@ def fewest_crafted(
 
 
 def planned_share(design: OpenDomain, n: int, *, level: float = 0.95, power: float = 0.8) -> float:
-    """Share that a survey of n people detects with this probability, at the expected sizes of its levels."""
+    """Share that a survey of n respondents detects with this probability, at the expected sizes of its levels."""
     sizes = [len(design.values.continuations(index)) for index in range(design.levels)]
     tails = tail_probabilities(sizes, level=level)
     people = [max(1, round(n * weight / sum(design.weights))) for weight in design.weights]
@@ -275,7 +275,7 @@ def _extended(design: OpenDomain, level: int, reports: LevelReports, kept: _Kept
 
 
 def _with_other(kept: _Kept, other: Integers) -> _Kept:
-    """Add the prefix of what cannot be written, which is always tested."""
+    """Add the prefix of *other*, which is always tested."""
     if (kept.prefixes == other).all(axis=1).any():
         return kept
     return _Kept(np.vstack([kept.prefixes, other]), np.append(kept.ended, True), np.append(kept.weights, 1.0))

@@ -209,7 +209,7 @@ def extrapolated(observed: Array, n: float, operator: ChannelOperator, gap: floa
 
 
 def _towards(answer: int, theta: Array, expected: Array, observed: Array, operator: ChannelOperator) -> Array:
-    """Move shares towards one answer by a line search with Newton's method."""
+    """Move shares toward one answer by a line search with Newton's method."""
     vertex = np.zeros_like(theta)
     vertex[answer] = 1
     seen = observed > 0

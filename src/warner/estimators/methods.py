@@ -278,14 +278,14 @@ def _fakes_in_maximum(tally: Collected) -> int | None:
 
 
 def many_answers(tally: Collected) -> bool:
-    """Return True if `shrink` pays: one symmetric design with many answers."""
+    """Return True if `shrink` is worthwhile: one symmetric design with many answers."""
     designs = [part.design for part in tally.parts]
     symmetric = len(designs) == 1 and full_symmetry(designs[0].law) is not None
     return symmetric and holds_every_answer(tally) and tally.k >= ANSWERS_FOR_SHRINKAGE
 
 
 def _has_order(tally: Collected) -> bool:
-    """Return True if `smooth` pays: one design with ordered answers, and not too many groups."""
+    """Return True if `smooth` is worthwhile: one design with ordered answers, and not too many groups."""
     designs = [part.design for part in tally.parts]
     ordered = len(designs) == 1 and designs[0].ordered
     return ordered and holds_every_answer(tally) and len(tally.answered) <= GROUPS_SMOOTHED

@@ -442,7 +442,7 @@ def unlimited(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Arra
 
 
 def nodes_for(problem: Problem) -> tuple[Array, Mask]:
-    """Return nodes for the share, of shape (histograms, nodes), and which of them are real.
+    """Return nodes for the share, of shape (histograms, nodes), and a mask of the nodes that are not padding.
 
     The others are fences: beside every gap one takes up the mass that a prior has in there, where no count is near.
     Where a histogram needs fewer nodes than another, its last one, at 1, is repeated.

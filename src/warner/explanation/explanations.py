@@ -108,7 +108,7 @@ class Answers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Individuals:
-    """Respondents without missing values: columns, declared orders of levels, and what reports say of answers.
+    """Respondents without missing values: columns, declared orders of levels, and the likelihoods of their reports.
 
     Answers to several questions are all their combinations, with the last question changing fastest. `rows` has a row
     for each respondent, with a constant as its only column.
@@ -456,7 +456,7 @@ class Explanation(TableResult):
         }
 
     def _footnotes(self, level: float = 0.95) -> list[str]:
-        """Return what the estimates rest on, what they mean, and what is assumed."""
+        """Return the basis, the meaning and the assumptions of the estimates."""
         left_out = f", {self.dropped:,} left out because something is missing or no report" if self.dropped else ""
         sampled = ["weighted"] if self.weighted else []
         sampled += [f"in {self.clusters:,} clusters"] if self.clusters is not None else []
@@ -543,7 +543,7 @@ def explain(
         ``"outcome ~ age + trait"``; with `on`, the outcome alone. A formula that does more than add columns needs
         formulaic, which the extra ``regress`` brings.
     data : data frame, mapping of columns, or path
-        One row for each person; of any library that Narwhals knows, or a file.
+        One row for each respondent; of any library that Narwhals knows, or a file.
     designs : mapping
         For each randomized predictor, by the name of its column, what its reports went through; or a mapping of the
         values of the column `by` to designs, if people answered in different ways. Its answers enter as indicators, the
@@ -556,7 +556,7 @@ def explain(
     on : list of str, optional
         The other predictors, instead of a formula: numbers as they are, texts as indicators.
     by : str, optional
-        The column that says which of several designs each person's report went through.
+        The column that names the design of each report, if there are several.
     weights, clusters, strata : str, optional
         Columns of sampling weights, and of the clusters and strata that people were sampled in.
     shares : {"covariates", "constant"}

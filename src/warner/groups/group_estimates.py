@@ -105,7 +105,7 @@ ANY_LAW_EXPLAINED = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupEstimates(TableResult):
-    """Shares of many groups, each shrunk toward the others as far as its own reports are noise.
+    """Shares of many groups, each shrunk toward the others; noisier groups are shrunk more.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ class GroupEstimates(TableResult):
         return f"Partially pooled {of}{on}{along}, from {collected(self.tally)}"
 
     def _footnotes(self, level: float = 0.95, *, kind: str = "average", rows: int | None = None) -> list[str]:
-        """Return what a reader of the rows must know: the same in a terminal, in a paper and on a page."""
+        """Return the notes on the rows: the same in a terminal, in a paper and on a page."""
         tally, table = self.tally, self.of_interest(level, kind)
         _, groups, answers = self._rows_shown(table, rows)
         left = [counted(groups, "more group", "more groups")] * bool(groups)
@@ -603,7 +603,7 @@ class GroupEstimates(TableResult):
         return group_picture(self, self.index_of(answer), sort=sort, level=level, kind=kind, title=title).plot(ax)
 
     def save_plot(self, path: str | os.PathLike[str], answer: Label | None = None, **options: Any) -> None:
-        """Draw to a PNG, SVG or PDF file, whole or not at all; options as for `plot`."""
+        """Draw to a PNG, SVG or PDF file, atomically; options are those of `plot`."""
         if answer is None and self.numeric:
             known = {name: options.pop(name) for name in ("level", "kind") if name in options}
             options.pop("sort", None)
@@ -622,7 +622,7 @@ class GroupEstimates(TableResult):
         level: float = 0.95,
         kind: str = "average",
     ) -> None:
-        """Write one HTML page with the picture, the table, and what the numbers mean; whole or not at all."""
+        """Write one HTML page with the picture, the table, and explanations, atomically."""
         from warner.output.pages import save_group_page
 
         save_group_page(self, path, level=level, kind=kind, title=title, question=question)

@@ -262,7 +262,7 @@ class GroupIntervals(TableResult):
         ]
 
     def _title(self) -> str:
-        """Return what the table has."""
+        """Return the title of the table."""
         return "Intervals of shares by group"
 
     def _footnotes(self) -> list[str]:
@@ -301,7 +301,7 @@ def exact_limits(
 
 
 class NotBinomialError(ValueError):
-    """Shares do not show in one binomial count of each group."""
+    """Error for shares without one binomial count in each group."""
 
 
 def binomial_counts(tally: Collected, sets: Sets | None, index: int) -> Binomial:
@@ -332,7 +332,7 @@ def binomial_counts(tally: Collected, sets: Sets | None, index: int) -> Binomial
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class GroupMeans(Mean):
-    """Means of a number in all groups, each shrunk toward the others as far as its own reports are noise.
+    """Means of a number in all groups, each shrunk toward the others; noisier groups are shrunk more.
 
     It has the attributes of `Mean <warner.inference.means.Mean>`, with groups; a group without reports has a mean, too.
 
@@ -482,7 +482,7 @@ class GroupRanks(TableResult):
         ]
 
     def _title(self, **_: Any) -> str:
-        """Return which ranks these are."""
+        """Return the title of the table."""
         return f"Expected ranks of groups by the share of {quoted(self.answer)}"
 
     def _footnotes(self, **_: Any) -> list[str]:
@@ -490,7 +490,7 @@ class GroupRanks(TableResult):
         return [reports_in_papers(self.tally)]
 
     def _facts(self, **_: Any) -> Document:
-        """Return whose ranks these are, and what the columns mean."""
+        """Return the answer that determines the ranks, and the meaning of the columns."""
         return {"answer": self.answer, "count": self.count, "level": self.level}
 
     def text(self) -> str:
@@ -542,7 +542,7 @@ def cochran_q(direct: DirectEstimates, covariates: Array) -> Q:
 
 
 def degrees_of_freedom(direct: DirectEstimates, covariates: Array) -> int:
-    """Count the groups that tell the share, less the coefficients."""
+    """Count the groups that identify the share, less the coefficients."""
     coefficients: int = covariates.shape[1]
     return int(direct.informative.sum()) - coefficients
 

@@ -74,7 +74,7 @@ class Series(NamedTuple):
 
     @property
     def present(self) -> Mask:
-        """Where there is a group, empty or not."""
+        """Mask of the positions with a group, empty or not."""
         return np.asarray(self.indices >= 0)
 
     def laid_out(self, values: Counts) -> Counts:
@@ -161,7 +161,7 @@ class RandomWalks:
 
     @cached_property
     def largest(self) -> float:
-        """The largest step that is thought of: that of shares that jump from one end to the other."""
+        """The largest step considered: that of shares that jump from one end to the other."""
         return largest_spread(self.direct, self.overall)
 
     @cached_property
@@ -171,7 +171,7 @@ class RandomWalks:
 
     @cached_property
     def observed(self) -> Mask:
-        """Where in the series there are reports."""
+        """Mask of the positions with reports."""
         return self.series.laid_out(self.direct.informative).astype(bool)
 
     def smoothed(self, steps: Array) -> Smoothed:
@@ -244,7 +244,7 @@ QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])", re.IGNORECASE)
 
 
 class Axis(NamedTuple):
-    """Where groups lie: positions, NaN for those without one; and whether these are days since 1970."""
+    """Positions of groups on an axis: positions, NaN for those without one; and whether these are days since 1970."""
 
     positions: Array
     dates: bool

@@ -66,7 +66,7 @@ class AgreementTest(Test):
     approximate: Mask  # a comparison in the group uses the normal distribution
 
     def document(self, group: int) -> Document | None:
-        """Return what JSON can hold of the test in one group; None where fewer than two collections are compared."""
+        """Return the JSON fields of the test in one group; None where fewer than two collections are compared."""
         one = self.compared[group]
         if one is None:
             return None

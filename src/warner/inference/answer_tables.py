@@ -84,7 +84,7 @@ def name_columns(tally: Collected, table: Table, rows: Rows) -> list[Column]:
 
 
 def collected(tally: Collected) -> str:
-    """Return what was collected: reports, answers, epsilon and designs.
+    """Return a description of the data: reports, answers, epsilon and designs.
 
     >>> from warner import RandomizedResponse, Tally
     >>> collected(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [40, 60]))
@@ -151,7 +151,7 @@ def sample_column(tally: Collected) -> Table:
 
 
 def sample_notes(tally: Collected, method: str, methods: set[str]) -> list[str]:
-    """Return sentences on limitations of design-based intervals, and of shares by a method that took `methods`."""
+    """Return sentences on limitations of design-based intervals, and of shares estimated by `methods`."""
     if tally.sample is None:
         return []
     part = tally.parts[0]

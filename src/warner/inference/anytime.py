@@ -92,7 +92,7 @@ def anytime_interval(readout: SamplingModel, alpha: float, levels: DistinctCount
 
 
 def anytime_share_limits(binomial: Binomial, alpha: float) -> tuple[Array, Array]:
-    """Carry the limits of `anytime_limits` over from reports to people."""
+    """Convert the limits of `anytime_limits` to limits of shares."""
     # The ends rise with x: d ln M / dx = E logit g - logit f, with the mean over Beta(x + 1/2, n - x + 1/2). At the f
     # where that is zero M is at most 1 (ln f^x (1-f)^(n-x) is concave in logit f), so this f lies between the ends.
     n = binomial.n

@@ -105,7 +105,7 @@ def _window(n: Array, probability: Array, tail: float) -> tuple[Array, Array]:
 
 
 def in_blocks(function: Callable[..., Array], widths: Array, *rows: Array) -> Array:
-    """Evaluate a function of rows with so many terms each, as many rows at once as fit; rows of like width together."""
+    """Evaluate a function of rows with these numbers of terms, in blocks of rows of similar width."""
     order: Integers = np.argsort(widths, kind="stable")
     parts = []
     start = 0
@@ -245,7 +245,7 @@ class Binomial(NamedTuple):
 
     @property
     def span(self) -> tuple[float, float]:
-        """The probabilities of such a report from which to which a share can lead, as numbers."""
+        """Range of the probability of such a report over all shares, as numbers."""
         return float(self.lowest), float(self.highest)
 
     def reported(self, share: Numbers) -> Numbers:

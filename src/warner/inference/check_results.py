@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 
 def moved_by(tally: Collected, fakes: float) -> PerGroup:
-    """Bound how far so many fake reports can have moved any one share; see `Check.moved_by`."""
+    """Bound the change of any one share by this number of fake reports; see `Check.moved_by`."""
     if not 0 <= fakes < math.inf:
         raise ValueError(f"fakes must be a number of reports, at least 0, but got {fakes!r}")
     moved = []
@@ -186,7 +186,7 @@ class Test:
         return {} if self.statistic is None else {"g2": plain(self.statistic[group])}
 
     def names(self, group: int) -> bool:
-        """Return True if the test by itself names crafted reports in a group."""
+        """Return True if the test alone names crafted reports in a group."""
         return False
 
 
@@ -289,7 +289,7 @@ class Check(TableResult):
 
     @cached_property
     def _rejected(self) -> tuple[Mask, Mask]:
-        """Groups in which a collection fails by itself, and groups whose collections disagree."""
+        """Groups in which a single collection fails, and groups whose collections disagree."""
         values = np.stack(self._judged) if self.tests else np.full((1, self.tally.answered.size), np.nan)
         factor = np.isfinite(values).sum(axis=0) * self._answered
         failed = values * factor < 1 - self.level
@@ -308,7 +308,7 @@ class Check(TableResult):
 
     @property
     def group_fits(self) -> PerGroup:
-        """The verdict on each group, with as many chances to fail as there are groups; True where none can be given."""
+        """The verdict on each group, corrected for the number of groups; True where no verdict is possible."""
         verdict = self.tally.squeezed(~(self._p_values * self._answered < 1 - self.level))
         return verdict if self.tally.by else bool(verdict)
 
@@ -347,7 +347,7 @@ class Check(TableResult):
         return int(self.tally.answered.sum())
 
     def moved_by(self, fakes: float) -> PerGroup:
-        r"""Bound how far so many fake reports among those counted can have moved any one share: :math:`m / (N |p-q|)`.
+        r"""Bound the change of any one share by this number of fake reports among those counted: :math:`m / (N |p-q|)`.
 
         With weights, m is the weight of the fakes together. Of a pool, the most that fakes in one collection can do to
         what that collection says. The bound holds for `inv`, `inv_n` and `inv_p`, and with p > q (or two answers) for

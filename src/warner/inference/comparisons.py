@@ -136,7 +136,7 @@ class Comparison(TableResult):
         return [f"{self.test} test of equality in the population", *([self.note] if self.note else [])]
 
     def _facts(self) -> Document:
-        """Return what JSON can hold; an infinite ratio, and what a group without reports has, as None."""
+        """Return the JSON fields; infinite ratios, and all numbers of groups without reports, are None."""
         about = {"level": self.confidence.level, "target": self.confidence.target, "approximate": self.approximate}
         return {
             "format": "warner comparison",
@@ -341,7 +341,7 @@ def _groups_compared(
 def groups_between(
     tally: Collected, between: tuple[object, object], confidence: Confidence
 ) -> tuple[list[Group], list[int]]:
-    """Find two groups that are to be compared, by their names as they are or as they are shown, and their rows."""
+    """Find two groups that are to be compared, by their values or their printed names, and their rows."""
     if not tally.by:
         raise ValueError("between needs groups: tally the reports with by=")
     names = {shown_name(group): group for group in tally.groups}

@@ -224,7 +224,7 @@ def student_error(error: Numbers, freedom: Numbers, tail: float) -> Array:
 
 
 def inverted(contains: Callable[[Array], Mask]) -> Array:
-    """Return the largest p-values at which intervals contain equality, which `contains` tells for tails."""
+    """Return the largest p-values at which intervals contain equality; `contains` decides for given tails."""
     inside = contains(TAILS[np.newaxis])
     last = TAILS.size - 1 - np.argmax(inside[:, ::-1], axis=1)
     ends = np.log(TAILS[np.stack([last, np.minimum(last + 1, TAILS.size - 1)])])[..., np.newaxis]

@@ -72,7 +72,7 @@ SMALLEST_ERROR = 1e-4  # difference that the standard error of one is taken to b
 
 
 class Line(NamedTuple):
-    """Where the probabilities of two counts lie: the first is start + slope * the second."""
+    """Line of the probabilities of two counts: the first is start + slope * the second."""
 
     start: float
     slope: float
@@ -312,7 +312,7 @@ def equality_test(first: Binomial, second: Binomial) -> float:
 
 
 def equality_scores(first: Binomial, second: Binomial) -> Array:
-    """Return how many standard errors pairs of counts are from equal shares; numbers and probabilities are shared."""
+    """Return the distance of pairs of counts from equal shares, in standard errors; n, p and q are shared."""
     law, line = _between(first, second)
     return law.score(first.upright().count, second.upright().count, line(0.0))
 

@@ -213,7 +213,7 @@ class Confidence:
         return (1 - self.level) / (2 * k if self.simultaneous else 2)
 
     def facts(self) -> Document:
-        """Return what a JSON document says of an interval of one value."""
+        """Return the JSON fields of the interval of one value."""
         return {"level": self.level, "target": self.target, "anytime": self.anytime}
 
     def __str__(self) -> str:
@@ -290,7 +290,7 @@ class Interval(IntervalResult):
         return counted(np.size(self.low), "confidence interval", "confidence intervals")
 
     def _facts(self) -> Document:
-        """Return what JSON can hold; the interval of a group without reports as None."""
+        """Return the JSON fields; the interval of a group without reports is None."""
         return {
             "low": self.low,
             "high": self.high,
@@ -339,7 +339,7 @@ def interval(
 
 
 def positions_of(answers: list[Label], domain: Labels) -> list[int]:
-    """Find answers in the domain, or say which is not there."""
+    """Find the positions of answers in the domain; raise an error that names a missing answer."""
     indices: list[int] = positions(answers, domain).tolist()
     for answer, index in zip(answers, indices, strict=True):
         if index < 0:
@@ -392,7 +392,7 @@ def limits(
 
 
 def intervals_apart(designs: list[Design], confidence: Confidence) -> int:
-    """Count the intervals of all answers that do not follow from each other; one, if not all are to hold at once.
+    """Count the intervals that do not follow from other intervals; 1 without simultaneous coverage.
 
     Of two answers, one interval is the mirror image of the other where the two estimates always sum to one: then both
     hold if one does.

@@ -136,10 +136,10 @@ class NumericResult(IntervalResult):
 
     @abstractmethod
     def key(self) -> Document:
-        """Return what says in JSON which value it is."""
+        """Return the JSON fields that identify the value."""
 
     def rows(self) -> Rows:
-        """Return what the rows of a table of quantities are, one for each group."""
+        """Return the labels of the rows in a table of quantities, one for each group."""
         (quantity, of), each = self.part, np.size(self.value)
         return Rows(quantity, [of] * each, [self.name] * each, self._group_columns(), self.method)
 
@@ -192,7 +192,7 @@ class NumericResult(IntervalResult):
         return number_picture(self, along, title).plot(ax)
 
     def save_plot(self, path: str | os.PathLike[str], *, along: str | None = None, title: str | None = None) -> None:
-        """Draw to a PNG, SVG or PDF file, whole or not at all; options as for `plot`."""
+        """Draw to a PNG, SVG or PDF file, atomically; options are those of `plot`."""
         from warner.output.group_plots import number_picture
 
         number_picture(self, along, title).save(path)
@@ -458,7 +458,7 @@ class MeanComparison(TableResult):
         return Estimates(self.difference, self.low, self.high, p=self.p_value)
 
     def rows(self) -> Rows:
-        """Return what the row of a table of quantities is."""
+        """Return the label of the row in a table of quantities."""
         quantity, of = "difference of means", f"{self.first} against {self.second}"
         return Rows(quantity, [of], [f"{quantity}, {of}"], {}, self.test)
 
@@ -618,7 +618,7 @@ def quantile(
 
 
 def _reason_against_smooth(tally: Collected, x: Array, confidence: Confidence) -> str:
-    """Return why quantiles have no smooth intervals here; empty if they have."""
+    """Return the reason why quantiles have no smooth intervals here; empty if they have."""
     if confidence.anytime or confidence.target != "population":
         return "smooth quantiles are for one look at the population: leave anytime and target out"
     if len(tally.parts) > 1:
@@ -667,7 +667,7 @@ def up_to_each(x: Array) -> tuple[Array, Sets]:
 
 
 def quantile_places(low: Array, high: Array, tau: float) -> tuple[int, int]:
-    """Turn limits of F at each number, of which the last is known to be 1, into the places that a quantile may have.
+    """Convert limits of F at each number (1 at the last) to the range of positions of a quantile.
 
     >>> quantile_places(np.array([0.1, 0.3, 0.6, 1.0]), np.array([0.3, 0.6, 0.9, 1.0]), 0.5)
     (1, 2)

@@ -124,7 +124,7 @@ def normal_limits(
 
 
 class Sampled(NamedTuple):
-    r"""An unbiased estimate of a share in the population that so many people were sampled from, with its error.
+    r"""An unbiased estimate of a share in the population, from a sample of this size, with its error.
 
     Its variance is the sampling variance, :math:`\theta(1-\theta)/n`, and the variance of the noise. Only the noise has
     to be estimated. So an interval ends at the roots of
@@ -146,7 +146,7 @@ class Sampled(NamedTuple):
 
     @property
     def noise(self) -> Array:
-        """The variance that the noise adds to each report; infinite where reports do not tell the share."""
+        """The variance that the noise adds to each report; infinite where reports do not identify the share."""
         return np.asarray(np.maximum(self.reports * self.error**2 - self.inside * (1 - self.inside), 0))
 
     def distances(self, tail: float) -> tuple[Array, Array]:
@@ -229,7 +229,7 @@ def averaged(shares: Array, errors: Array, reports: Numbers) -> tuple[Array, Arr
 
 
 def combined(shares: Array, errors: Array) -> tuple[Array, Array]:
-    """Average estimates by their precision, along the first axis; those with an infinite error say nothing."""
+    """Average estimates by their precision, along the first axis; those with an infinite error have no weight."""
     with np.errstate(divide="ignore"):
         precision = 1 / errors**2
     certain = np.isinf(precision)  # without error: nothing else counts
@@ -274,7 +274,7 @@ class Joint:
         return float(self.people[:, 0].sum() + self.uninformative)
 
     def noisy(self, tail: float) -> Mask:
-        """Return where all binomial counts have so much noise that shares of the sample are about normal."""
+        """Return True where all binomial counts are noisy enough for approximately normal shares of the sample."""
         return np.asarray((score_interval_is_accurate(self.binomial, tail) | ~self.exact).all(axis=0))
 
     def select(self, sets: Mask) -> Joint:
@@ -300,7 +300,7 @@ class Joint:
         return sampled_together(Sampled(*self.estimates("population"), self.binomial.n))
 
     def estimates(self, target: str) -> tuple[Array, Array]:
-        """Unbiased shares of each collection, and standard errors with half a report more of each kind."""
+        """Unbiased shares of each collection, and standard errors with half a report added of each kind."""
         binomial = self.binomial
         if self.signed:
             return binomial.unbiased, self.error

@@ -87,7 +87,7 @@ EVIDENCE_CLASSES = 2**13  # into which the laws of several tests are sorted
 
 @dataclass(frozen=True, eq=False)
 class CountTest:
-    """A count of n reports, each in it with probability `present` after the answer, `least` to `absent` after others.
+    """A count of n reports; each counts with probability `present` after the answer, `least` to `absent` after others.
 
     `columns` are the reports that are counted; None where the design has a count of its own for the answer.
     """
@@ -99,7 +99,7 @@ class CountTest:
     columns: Array | None = None
 
     def p_value(self, count: Array) -> Array:
-        """P-value of absence; 1 if no count could show presence."""
+        """P-value of absence; 1 if no count can prove presence."""
         if self.present <= self.absent:
             return np.ones(np.shape(count))
         return at_least(count, self.n, self.absent)

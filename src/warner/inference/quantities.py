@@ -70,7 +70,7 @@ class Quantities(TableResult):
             return joined(texts[index] or "" for texts in written())
 
         def group_cells(name: str) -> list[str]:
-            """Return the names of groups, which are empty for what compares groups."""
+            """Return the names of groups; they are empty for comparisons of groups."""
             return joined(labels(part.groups[name]) if part.groups else "" for part in parts)
 
         names = dict.fromkeys(name for part in parts for name in part.groups)

@@ -397,7 +397,7 @@ class _PairLaw(NamedTuple):
         return cls(symmetry, float(alpha), float(beta), *rows)
 
     def tail(self, excess: Array, n: float, most_holders: Array) -> Array:
-        """Bound the probability of so large a sum, for every population with at most so many holders of a pair."""
+        """Bound the tail probability of a sum, for every population with at most this number of holders of a pair."""
         exponents = CHERNOFF_TILTS / np.abs(self.values).max()
         tilted = np.exp(np.outer(exponents, self.values))
         free, holders = np.log(tilted @ self.others), np.log(tilted @ self.holders)

@@ -110,7 +110,7 @@ class Comparisons(TableResult):
         return np.asarray(self.adjusted <= 1 - self.confidence.level)
 
     def _columns(self, rows: int | None = None) -> list[Column]:
-        """Return a row for each answer; readers see only so many `rows`, the smallest p-values first."""
+        """Return a row for each answer; readers see the first `rows`, by p-value."""
         shown = self._rows_shown(rows)
         names_of_numbers = ("difference", "unbiased", "low", "high", "p_value", "adjusted", "changed")
         numbers = {name: getattr(self, name) for name in names_of_numbers}
@@ -174,7 +174,7 @@ class Comparisons(TableResult):
         }
 
     def text(self, rows: int | None = FIRST_ROWS) -> str:
-        """Return the table for a terminal, with so many rows; all of them if None."""
+        """Return the table for a terminal, with this number of rows; all of them if None."""
         return plain_table(self._printed(rows=rows))
 
     def _repr_html_(self) -> str:

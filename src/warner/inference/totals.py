@@ -52,7 +52,7 @@ ROUNDING_OF_SUMS = 1e-7  # part of the sum of weights that is rounding
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Totals(IntervalResult):
-    """Numbers of people, or the sum of a number over all people, with confidence intervals.
+    """Population totals of answers, or the population total of a number, with confidence intervals.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Totals(IntervalResult):
         return {name: np.repeat(column, each) for name, column in zip(self.by, names, strict=True)}
 
     def rows(self) -> Rows:
-        """Return what the rows of a table of quantities are, one for each answer and group."""
+        """Return the labels of the rows in a table of quantities, one for each answer and group."""
         of = [str(answer) for _ in self.value for answer in self.answers] or [""] * self.value.size
         names = [f"total of {answer}" if answer else "total" for answer in of]
         return Rows("total", of, names, self._group_columns(), f"{self.method}, {self.source}")
@@ -263,7 +263,7 @@ def _of_randomization(part: Tally, x: Array | None) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ShareBeyond(NumericResult, Interval):
-    """The share of people above or below a number, or within two; or one for each group.
+    """Share of respondents above, below or between numbers; with groups, one share for each.
 
     It has the attributes of `NumericResult <warner.inference.means.NumericResult>`. The value is the sum of
     the estimated shares, moved into the interval, which comes from the counts alone.

@@ -1,4 +1,4 @@
-"""Sensitivity analysis: how a result depends on people who ignore the design and give the safe report.
+"""Sensitivity analysis: dependence of a result on respondents who ignore the design and give the safe report.
 
 How many they are, one sample cannot tell.
 """

@@ -65,7 +65,7 @@ def cheating_detection_regression(
         The probability of the forced yes in each sample; None for a sample that was asked directly, where cheaters say
         no as well.
     by : str
-        The column that names each person's sample.
+        The column that names each respondent's sample.
     reports : pair of labels
         How yes and no are written.
     **options
@@ -334,7 +334,7 @@ class TraitRegression(TableResult):
         return f"Log-odds of the trait: {self.fit.model_data.formula}"
 
     def _footnotes(self, level: float = 0.95) -> list[str]:
-        """Return what the coefficients rest on and mean, the search for the maximum, and the notes."""
+        """Return the basis and meaning of the coefficients, the search for the maximum, and the notes."""
         best, *others = self.fit.optima
         search = f"{best.starts} of {self.fit.tried} starts ended at this maximum"
         if others:

@@ -94,7 +94,7 @@ class Share:
 
 @dataclass(frozen=True, repr=False)
 class TwoSamples(TableResult):
-    """Prevalence of the trait, and a second share, which a class of each model names; one sample cannot identify it."""
+    """Prevalence of the trait, and a second share that one sample cannot identify; subclasses name it."""
 
     prevalence: Share
 
@@ -252,7 +252,7 @@ def two_sample_unrelated_question(
 def cheating_detection(
     yes: Sequence[int], n: Sequence[int], forced: Sequence[Number], *, level: float = 0.95
 ) -> CheatingDetection:
-    r"""Estimate prevalence among the honest, and the share of cheaters, from two samples with a forced yes.
+    r"""Estimate the prevalence among honest respondents, and the share of cheaters, from two samples with a forced yes.
 
     In sample s the device says *say yes* with probability :math:`p_s`, and *answer truthfully* otherwise. Honest people
     with the trait (:math:`\pi`) say yes either way, honest people without it (:math:`\beta`) when forced, and cheaters
@@ -297,7 +297,7 @@ def cheating_detection(
 def stochastic_lie_detector(
     yes: Sequence[int], n: Sequence[int], p: Sequence[Number], *, level: float = 0.95
 ) -> LieDetector:
-    r"""Estimate prevalence, and the share of its carriers who answer honestly, from two samples.
+    r"""Estimate prevalence, and the share of honest answers among respondents with the trait, from two samples.
 
     People with the trait are to affirm it, and do so with the unknown probability t; otherwise they say no. All others
     answer the plain statement with probability :math:`p_s` (and say no), its negation otherwise (and say yes):
@@ -354,7 +354,7 @@ def anchored_crosswise(
     both_same: int | None = None,
     level: float = 0.95,
 ) -> AnchoredCrosswise:
-    r"""Estimate prevalence and the share of attentive people, from a crosswise question and one of known answer.
+    r"""Estimate prevalence and the share of attentive respondents, from a crosswise question and one of known answer.
 
     The anchor is a second crosswise question, on a trait without carriers. Attentive people (a share g) report *same*
     there with probability 1 - ``p_anchor``; the others are taken to answer both questions at random [1]_. ``attentive``

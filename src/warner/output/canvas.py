@@ -213,7 +213,7 @@ def _legend_columns(widths: list[int], widest: int) -> int:
 
 
 def add_heading(ax: Axes, notes: list[str], title: str, above: float) -> None:
-    """Stack notes and title, the lowest of them this many points above the axes."""
+    """Stack notes and title above the axes, with this gap in points."""
     lines = _packed(notes, fitting(ax, NOTE_WIDTH))
     placement: Document = {"xycoords": "axes fraction", "textcoords": "offset points", "parse_math": False}
     ax.annotate("\n".join(lines), (0, 1), (0, above), va="bottom", fontsize=9, color=NOTE_COLOR, **placement)

@@ -66,7 +66,7 @@ class _Rows(NamedTuple):
 
 
 def discovery_picture(discovery: Discovery, title: str | None = None) -> canvas.Picture:
-    """Picture of what was found; see `Discovery.plot`."""
+    """Picture of the detected values; see `Discovery.plot`."""
     rows = _rows(discovery)
     candidates = 0 if discovery.tally.by else len(discovery.findings[0].candidates[:CANDIDATES_DRAWN])
     height = 0.27 if len(rows.groups) == 1 else 0.16 + 0.13 * len(rows.groups)

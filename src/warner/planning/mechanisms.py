@@ -130,7 +130,7 @@ class CandidateMechanism(NamedTuple):
 
     @property
     def rank(self) -> float:
-        """The criterion, rounded, so that equal ones are equal."""
+        """The criterion, rounded, so that equal mechanisms compare equal."""
         return float(f"{self.criterion:.{DIGITS_COMPARED}g}")
 
 
@@ -331,7 +331,7 @@ class Mechanisms(TableResult):
 
     @cached_property
     def needed(self) -> tuple[int | None, ...]:
-        """The people that each mechanism is for: as given, or the fewest that reach the goal; None if 2^53 do not."""
+        """Sample size of each mechanism: as given, or the smallest that reaches the goal; None if 2^53 does not."""
         if self.question.goal is None:
             return (self.people,) * len(self.candidates)
         return tuple(_people(candidate.design, self.question, self.question.goal) for candidate in self.candidates)
@@ -645,7 +645,7 @@ def advice(precision: Precision) -> Iterator[str]:
 def better_mechanism(
     design: Design, criterion: float, offered: Sequence[CandidateMechanism], words: ComparisonWords
 ) -> Iterator[str]:
-    """Name the recommended mechanism if it needs clearly fewer people, or has far shorter reports, at this epsilon."""
+    """Name the recommended mechanism if it needs clearly fewer respondents, or far shorter reports, at this epsilon."""
     if not offered:
         return
     best = preferred(offered)

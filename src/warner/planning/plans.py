@@ -252,7 +252,7 @@ class OpenPlan(SurveyPlan):
         return smallest_share(self.design, [n], [critical], power=self.power)
 
     def _columns(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> list[Column]:
-        """Return the smallest share, and its bound, over a grid of epsilons and numbers of people.
+        """Return the smallest share, and its bound, over a grid of epsilons and sample sizes.
 
         Parameters
         ----------
@@ -438,7 +438,7 @@ class Plan(Tradeoff):
 
     @property
     def power(self) -> float:
-        """The probability with which an answer as common as ``smallest_share`` is found."""
+        """The probability that an answer with the share ``smallest_share`` is found."""
         return self.question.power
 
     @property
@@ -774,7 +774,7 @@ def _most_private(source: Any, mechanism: str | None, people: int, question: Pla
 
 
 def _made(domain: Any, mechanism: str, epsilon: Number, question: PlanningQuestion) -> Design:
-    """Make the best design of a mechanism for an epsilon and what is to be known."""
+    """Make the best design of a mechanism for an epsilon and a planned quantity."""
     check_choice("mechanism", mechanism, MECHANISMS)
     quantity = "mean" if question.quantity == "mean" else "distribution"
     offered = MECHANISMS[mechanism].variants(domain, epsilon, quantity)

@@ -72,7 +72,7 @@ SIZES = (0.25, 0.5, 1, 2, 4)  # times the sample size of the plan
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """Effect that a test is to find: a share off the reference, two shares, or a coefficient; see `warner.plan`."""
+    """Effect that a test should detect: a share off the reference, two shares, or a coefficient; see `warner.plan`."""
 
     reference: float | None = None
     shares: tuple[float, float] | None = None
@@ -91,7 +91,7 @@ class Hypothesis:
         return SIDES[self.alternative or ("one-sided" if self.reference == 0 else "two-sided")]
 
     def check(self, share: float | None, level: float, power: float) -> None:
-        """Raise an error for options that are missing, contradict one another, or leave nothing to find."""
+        """Raise an error for options that are missing, contradictory, or leave no effect to detect."""
         check_level(level)
         check_power(power)
         for name in [one.name for one in fields(self) if getattr(self, one.name) is not None]:

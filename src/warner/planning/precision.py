@@ -518,7 +518,7 @@ def _unlike(vertices: Vertices, question: PlanningQuestion, places: Integers) ->
 
 
 def _nearest_to_half(base: Numbers, gain: Numbers) -> Any:
-    """Share with which an answer is reported with a probability as near to 1/2 as possible."""
+    """Share at which the probability of a report of the answer is nearest to 1/2."""
     return np.clip((0.5 - base) / gain, 0.0, 1.0) + 0.0  # no minus zero
 
 
@@ -611,7 +611,7 @@ def given_effect(value: Any) -> DesignEffect:
 
 
 def pilot_effect(pilot: Pilot, shares: Array, question: PlanningQuestion) -> DesignEffect | None:
-    """Return the design effect of a pilot for what is to be known; None if it is a simple random sample."""
+    """Return the design effect of a pilot for the planned quantity; None if it is a simple random sample."""
     reports = tally_of(pilot)
     if reports.simple:
         return None

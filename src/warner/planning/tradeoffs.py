@@ -111,10 +111,10 @@ class PlottedPlan(SurveyPlan):
 
     @abstractmethod
     def conditions(self) -> list[str]:
-        """Return the conditions of the measure in a few words."""
+        """Return a short phrase with the conditions of the measure."""
 
     def grid_epsilons(self, apart: float = 1.0) -> list[float]:
-        """Return some usual epsilons and that of the plan, without those nearer to it than this factor."""
+        """Return the epsilon of the plan and some usual epsilons that differ from it by more than this factor."""
         planned = self.epsilon
         if not follows_epsilon(self.design):
             return [planned]

@@ -87,7 +87,7 @@ def design_sentence(design: Design, of: str = "Design") -> str:
 
 
 def epsilon_sentence(design: Device) -> str:
-    """Sentence on what a report shows at most, and on the epsilons of published surveys."""
+    """Sentence on the largest probability after a report, and on the epsilons of published surveys."""
     epsilon = design.epsilon
     means = f"{certainties(epsilon)}." if epsilon < float("inf") else "a report can show an answer with certainty."
     low, high = PUBLISHED_EPSILONS
@@ -140,7 +140,7 @@ def shuffled_sentence(design: Design, central: float, delta: float | None) -> st
 
 
 def capped(difference: float) -> str:
-    """Difference in percentage points, at most "more than 100".
+    """Difference in percentage points, or "more than 100".
 
     >>> capped(0.03), capped(12_500.0)
     ('3 percentage points', 'more than 100 percentage points')

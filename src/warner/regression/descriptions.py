@@ -130,7 +130,7 @@ def _caveats(fit: Regression, level: float, *, odds: bool) -> list[str]:
 
 
 def _kind_of_errors(fit: Regression) -> str:
-    """Return the kind of standard errors, and the sample that they are for, in a few words."""
+    """Return a phrase on the kind of standard errors and their sample."""
     sampling = fit.model_data.observations.sampling
     parts = [ERRORS_IN_WORDS[fit.errors].partition(":")[0]]
     if sampling.cluster is not None:

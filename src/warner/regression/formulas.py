@@ -299,7 +299,7 @@ def written(name: str) -> str:
 
 
 def references(names: Sequence[str], levels: Mapping[str, Sequence[object]]) -> list[tuple[str, str]]:
-    """Level of each factor that has no indicator, where exactly one has none."""
+    """Find the reference level of each factor, where exactly one level has no indicator."""
     left = []
     for variable, present in levels.items():
         indicators = [name for name in names if name.startswith((f"{variable}[", f"C({variable}"))]
@@ -371,7 +371,7 @@ class Formula:
 
     @cached_property
     def names(self) -> tuple[str, ...] | None:
-        """Columns of a formula that only adds columns, as ``age + region`` or ``1``; None for any other formula."""
+        """Columns of a formula that only adds columns, such as ``age + region`` or ``1``; None for other formulas."""
         parts = tuple(dict.fromkeys(part.strip() for part in self.right.split("+")))
         if parts == ("1",):
             return ()
@@ -409,7 +409,7 @@ class Formula:
         return tuple(name for name in dict.fromkeys((*texts, *marked)) if name in columns)
 
     def terms(self, columns: Columns, people: Integers | None = None, orders: Orders | None = None) -> Terms:
-        """Evaluate the terms for distinct rows of `columns`, each of which has so many `people` (one if None).
+        """Evaluate the terms for distinct rows of `columns`, with the number of `people` in each (one if None).
 
         Stateful terms such as ``center(age)`` use the average of the respondents.
         """

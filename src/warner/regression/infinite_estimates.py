@@ -108,7 +108,7 @@ def _sign(likelihood: Objective, b: Array, direction: Array, flat: Array, i: int
 
 
 class InfiniteEstimate(NamedTuple):
-    """Coefficient without a finite estimate, NaN if it can be anything, and the reason."""
+    """Coefficient without a finite estimate, NaN if any value is possible, and the reason."""
 
     answer: Label | None
     term: str
@@ -178,7 +178,7 @@ def _against_noise(fit: Regression, people: Mask, weight: Array, vanished: int) 
 
 
 def people_in_words(fit: Regression, people: Mask) -> str:
-    """Covariate values that select some rows, as in " with region = 'north'"; empty if no few words do."""
+    """Covariate values that select some rows, as in " with region = 'north'"; empty if no short description exists."""
     if people.all():
         return ""
     model_data = fit.model_data

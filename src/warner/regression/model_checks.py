@@ -109,7 +109,7 @@ class ModelCheck(TableResult):
     _rows_key = "groups"
 
     def _columns(self) -> list[Column]:
-        """Return the columns: for programs a row for each group of like predictions and report, for readers the tests.
+        """Return the columns: for programs a row for each group of predictions and each report, for readers the tests.
 
         ``predicted`` is the mean share of all answers but the reference, ``observed`` and ``expected`` are numbers of
         reports.
@@ -184,7 +184,7 @@ class ModelCheck(TableResult):
         }
 
     def text(self) -> str:
-        """Return the tests, and the groups of like predictions, as tables for a terminal."""
+        """Return the tests, and the groups of similar predictions, as tables for a terminal."""
         if self.groups is None:
             return super().text()
         groups, report = self.groups, shortened(repr(self.groups.reports[0]))

@@ -494,7 +494,7 @@ class Regression(TableResult):
         return self._with_library(term_tests(self))
 
     def check(self) -> ModelCheck:
-        """Check whether the model fits, against the cells of covariates and groups of like predictions.
+        """Check the fit of the model in cells of equal covariates and in groups of similar predictions.
 
         Cells of fewer than 5 people are named: there a model says something about single people.
         """
@@ -503,7 +503,7 @@ class Regression(TableResult):
     def sensitivity(
         self, report: Label, shares: Sequence[Number] = (0, 0.05, 0.1, 0.2), *, level: float = 0.95
     ) -> RegressionSensitivity:
-        """Show how the results depend on people who give a safe report regardless of the design.
+        """Show how the results depend on respondents who give a safe report regardless of the design.
 
         Parameters
         ----------
@@ -542,7 +542,7 @@ class Regression(TableResult):
         return regression_picture(self, against, level=level, interval=interval, odds=odds, title=title).plot(ax)
 
     def save_plot(self, path: str | os.PathLike[str], against: str | None = None, **options: Any) -> None:
-        """Write the plot to a PNG, SVG or PDF file, completely or not at all; options are those of `plot`."""
+        """Write the plot to a PNG, SVG or PDF file, atomically; options are those of `plot`."""
         from warner.output.regression_plots import regression_picture
 
         regression_picture(self, against, **options).save(path)

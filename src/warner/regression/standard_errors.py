@@ -196,7 +196,7 @@ class ClusterRobust:
 
     @cached_property
     def _alone(self) -> Array:
-        """Directions that one cluster alone determines, as rows, but for clusters of fully sampled strata."""
+        """Directions that one cluster alone determines, as rows, except for clusters of fully sampled strata."""
         if self.leverage is None:
             return np.zeros((0, self.effect.shape[1]))
         varies = np.flatnonzero(self._factors[:, 0] > 0)

@@ -127,7 +127,7 @@ def noise_of_people(rows: Observations, device: Device) -> Array | None:
 
 
 def refuse_drawn_alone(rows: Observations) -> None:
-    """Raise an error for a sampling fraction without clusters, in a model that does not know the noise of reports."""
+    """Raise an error for a sampling fraction without clusters if the model does not estimate the noise of reports."""
     if rows.sampling.sampled is not None and rows.sampling.cluster is None:
         _refuse("without clusters")
 

@@ -268,6 +268,6 @@ class FileReports:
 
 
 def stamped(source: Table) -> tuple[Stamp, ...]:
-    """Name, size and modification time of each file, which show changes."""
+    """Name, size and modification time of each file, by which changes are detected."""
     stats = ((file, Path(file).stat()) for file in source.files)
     return tuple((str(Path(file).absolute()), stat.st_size, stat.st_mtime_ns) for file, stat in stats)

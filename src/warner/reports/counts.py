@@ -336,7 +336,7 @@ def number_of_reports(n: ArrayLike | None, counts: Counts, law: Law) -> Counts:
 
 
 def agree(first: Counts, second: Counts) -> bool:
-    """Return True if two sums of the same amounts are equal; sums of weights up to rounding."""
+    """Return True if two sums of the same amounts are equal, up to rounding for weights."""
     if first.shape != second.shape:
         return False
     if first.dtype.kind in "iu" and second.dtype.kind in "iu":

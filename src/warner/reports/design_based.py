@@ -140,7 +140,7 @@ def few_clusters(tally: Tally) -> Mask:
 
 
 def mean_design_effect(found: SamplingModel) -> Array:
-    """Part of the reports that the mean design effect of all answers leaves, at most 1, (groups,).
+    """Reciprocal of the mean design effect of all answers, at most 1, (groups,).
 
     It is the sum of the variances of all shares in a simple sample over that of the design-based ones, which few
     clusters show much better than each variance alone. See J. N. K. Rao, A. J. Scott, "The analysis of categorical data

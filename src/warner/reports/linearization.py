@@ -582,7 +582,7 @@ class ClusterSample(ComplexSample):
         return min(most, welch(*variances[:2]), welch(1 / worth[0], 1 / worth[1]))
 
     def _within(self, question: LinearScores, pair: list[Group]) -> float:
-        r"""Return the variance of two frequencies that respondents within clusters add, whatever the clusters do.
+        r"""Return the variance of two frequencies within clusters.
 
         It is :math:`\sum_c b_c/(b_c - 1) \sum_{i \in c} w_i^2 (a_i - \bar a_c)^2 / (\sum w)^2` over the respondents of
         each group in each cluster: they are independent of each other, and clusters can only add to it.

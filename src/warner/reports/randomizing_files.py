@@ -302,7 +302,7 @@ def _pieces(
 
 
 def _only(names: list[str]) -> str:
-    """Return the only column; others to keep count, because one of them may contain the answers."""
+    """Return the only column; columns to keep also count, because one of them may contain the answers."""
     if len(names) != 1:
         raise ValueError(
             f"column must be given, that of the answers, unless the file has just one, but there are {len(names)}"

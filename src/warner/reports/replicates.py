@@ -22,7 +22,7 @@ SAME_SIZE = 6  # digits to which sizes of a group are the same
 
 @dataclass(frozen=True, eq=False)
 class ReplicateSample(ComplexSample):
-    r"""People with replicate weights, as statistical offices give them: :math:`V = s \sum_r (f_r - f)^2`.
+    r"""Respondents with replicate weights, as statistical offices publish them: :math:`V = s \sum_r (f_r - f)^2`.
 
     A cell holds the reports of a group under one set of weights. There is one degree of freedom less than sets, and no
     more than the clusters of a group allow. The columns do not contain clusters, but the size :math:`n_r` of a group

@@ -78,7 +78,7 @@ Group: TypeAlias = tuple[Any, ...]  # one value for each name in `by`
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tally(Saved):
-    """Number of reports that gave each answer, with the design that randomized them.
+    """Number of reports that support each answer, with the design that randomized them.
 
     Made by `tally`, or directly from counts. Tallies of the same design add up with ``+`` and ``sum``, so that shards
     can be counted anywhere and merged exactly.
@@ -682,7 +682,7 @@ class Pool(Saved):
 
     @property
     def by(self) -> tuple[str, ...]:
-        """Names of what the reports are grouped by."""
+        """Names of the columns that define the groups."""
         return self.parts[0].by
 
     @property

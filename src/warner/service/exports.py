@@ -200,7 +200,7 @@ def is_fixed(place: str) -> bool:
 
 
 def lost(place: str, question: str | None = None) -> str:
-    """Return what is lost by drawing questions, and by counting the options of one; empty if nothing is."""
+    """Describe the loss by drawing questions, and by counting the options of one; empty if there is none."""
     survey = _read(place).survey
     return survey.lost(survey.question(question))
 

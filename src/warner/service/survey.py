@@ -387,7 +387,7 @@ class Survey:
         return of_options if self.ask is None else of_options * Fraction(self.ask, len(self.questions))
 
     def lost(self, question: Question | None = None) -> str:
-        """Return what is lost by drawing questions, and by counting the options of a question; empty if nothing is."""
+        """Describe the loss by drawing questions, and by counting the options of one; empty if there is none."""
         drawn = (
             f"Each respondent is asked {self.ask} of {len(self.questions)} questions, drawn at random by the browser. "
             "Joint distributions of several questions are lost."
