@@ -169,7 +169,7 @@ def save_text(path: str | os.PathLike[str], text: str, *, private: bool = False)
 def loaded(path: str | os.PathLike[str], parse: Callable[[str], Value]) -> Value:
     """Read a text file with a parser; its errors then name the file."""
     try:
-        return parse(Path(path).read_text(encoding="utf-8"))
+        return parse(Path(path).read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path}") from None
     except UnicodeDecodeError:
@@ -235,6 +235,8 @@ def _with_article(what: str) -> str:
 def parsed(text: str, kind: str, *, picture: bool = False) -> Document:
     """Parse the JSON of a document of this kind, without a check of its fields; errors can show the line concerned."""
     what = _with_article(kind.removeprefix("warner "))
+    if not text.strip():
+        raise ValueError(f"{what} must be JSON as warner writes it, but this file is empty")
     try:
         fields = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_number)
     except json.JSONDecodeError as error:
