@@ -793,15 +793,17 @@ def engine_errors(name: str, *, secret: bool = False) -> Iterator[None]:
         if type(error).__module__.split(".")[0] not in ENGINES:
             raise
         own = OWN_ERROR.search(str(error))  # which contains no value
-        reason = f": {own[1]}" if own else "" if secret else f": {explanation(str(error))}"
-        raise ValueError(f"{name} cannot be read{reason}") from None
+        reason = own[1] if own else explanation(str(error), secret=secret)
+        raise ValueError(f"{name} cannot be read: {reason}" if reason else f"{name} cannot be read") from None
 
 
-def explanation(error: str) -> str:
-    """Summarize an error of DuckDB in one line, without the content of the file."""
+def explanation(error: str, *, secret: bool = False) -> str:
+    """Summarize an error of DuckDB in one line; without values if `secret`, which may leave nothing."""
     where = f"line {found[1]}" if (found := LINE.search(error)) else "a line"
     for pattern, text in EXPLANATIONS.items():
-        if found := pattern.search(error):
+        if (found := pattern.search(error)) and not (secret and "!r}" in text):
             return text.format(*found.groups(), place=where)
+    if secret:
+        return ""
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     return next((line for line in lines if not LINE.search(line) and "Original Line" not in line), "") or lines[0]
