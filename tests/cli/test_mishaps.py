@@ -229,3 +229,28 @@ def test_too_little_address_space_is_told_and_no_crash(folder: Path, kilobytes: 
     )
     assert done.returncode == 2
     assert "reading files needs 1.5 GB of address space, but this process may take" in done.stderr
+
+
+def test_a_design_saved_with_a_byte_order_mark_is_read_and_an_empty_one_is_called_empty(prompt: Prompt) -> None:
+    path = prompt.folder / "survey.json"
+    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8-sig")  # as Notepad on Windows may save it
+    assert "never" in prompt.prints("show", "survey.json")
+    path.write_text("\n")
+    assert "design must be JSON as warner writes it, but this file is empty" in prompt.complains("show", "survey.json")
+
+
+def test_answers_in_another_encoding_are_told_with_the_remedy_and_without_the_answers(prompt: Prompt) -> None:
+    (prompt.folder / "latin.csv").write_bytes("answer\nhö\n".encode("cp1252"))
+    given = ("randomize", "latin.csv", "-c", "answer", "-d", "survey.json", "-o", "x.csv")
+    assert prompt.complains(*given) == (
+        "warner: latin.csv cannot be read: line 2 is not UTF-8; give its encoding, as --encoding cp1252\n"
+    )
+    (prompt.folder / "latin.csv").write_bytes(b"answer,size\nnever,1,secret\n")
+    assert "secret" not in prompt.complains(*given)
+
+
+@pytest.mark.parametrize("weight", ["1e308", "1e160"])  # the sum, or the sum of squares, is beyond all doubles
+def test_huge_weights_are_one_clear_line(prompt: Prompt, weight: str) -> None:
+    (prompt.folder / "r.csv").write_text(f"answer,w\nnever,{weight}\nonce,{weight}\noften,1\n")
+    complaint = prompt.complains("estimate", "r.csv", "-c", "answer", "--weights", "w", "-d", "survey.json")
+    assert complaint.startswith("warner: --weights must be small enough for a finite sum of squares; divide")

@@ -235,6 +235,9 @@ def subtotal(design: Design, rows: Rows, *, by_kind: bool = False) -> Subtotal:
     """Count the reports of some rows; for complex samples with weights also their squares `by_kind`."""
     _refuse_too_many(len(rows.groups), design)
     known = rows.known()
+    with np.errstate(over="ignore"):
+        if known.weight is not None and np.isinf((known.weight**2).sum()) and np.isfinite(known.weight).all():
+            raise ValueError("weights must be small enough for a finite sum of squares; divide all by the largest")
     sums = design.law.count(known.reports, known.amounts, group=known.group_index, groups=len(rows.groups))
     if known.group_index is None:
         sums = Counted(*(None if values is None else np.asarray(values)[np.newaxis] for values in sums))  # type: ignore[arg-type]
