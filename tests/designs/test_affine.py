@@ -100,3 +100,9 @@ def test_a_file_of_answers_becomes_a_file_of_reports(ending: str, tmp_path: Path
     source.write_text("answer\n" + "a\nb\nc\n" * 20)
     assert randomize_file(source, DESIGN, target) == 60
     assert tally(target, DESIGN).n == 60
+
+
+@pytest.mark.parametrize("values", [2, 50, 5000])
+def test_one_draw_below_2_to_the_62_decides_whatever_the_number_of_values(values: int) -> None:
+    a, b = LocalHashing.affine(6000, epsilon=1, values=values).odds
+    assert a + (values - 1) * b < 2**62

@@ -156,6 +156,13 @@ def test_neighbouring_numbers_by_hand() -> None:
     assert_allclose(told(ClosedList([0, 1, 2], design), {}, [[0, 1, 2]]), 132 / 175, rtol=1e-6)
 
 
+def test_a_difference_of_two_answers_has_no_pair_on_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 0 minus 1, both without respondents: E t = 0, E t^2 = 2 q - 2 q^2 = 8/25 with q = 1/5, also by the bound.
+    design = numbers((3,), (3, 1), 5)
+    monkeypatch.setattr(collinear_values, "POINTS_AT_ONCE", 0)
+    assert_allclose(told(ClosedList([0, 1], design), {}, [[0]], [[1]]), 8 / 25, rtol=1e-6)
+
+
 def test_prefixes_are_the_sets_one_by_one_in_a_large_space() -> None:
     # Random numbers and neighbors, g = 5 and 41.
     rng = np.random.default_rng(1)

@@ -79,6 +79,10 @@ def test_products_are_those_with_the_table_written_out(design: Product, seed: in
     assert_allclose(told.adjoint(weights), weights @ table.T, rtol=1e-12, atol=1e-15)
     assert told.matrix is not None
     assert_allclose(told.matrix(), table, rtol=1e-13)
+    reports = rng.integers(len(design.law.columns), size=5)
+    some, weights_of_some = design.law.likelihood(reports), rng.random((2, 5))
+    assert_allclose(some.forward(shares), shares @ table[:, reports], rtol=1e-12, atol=1e-15)
+    assert_allclose(some.adjoint(weights_of_some), weights_of_some @ table[:, reports].T, rtol=1e-12, atol=1e-15)
     assert told.squares is not None
     # Squared distances from one end of each column: those from the other would do as well.
     ends = [(table - end).T ** 2 for end in (table.min(axis=0), table.max(axis=0))]
@@ -247,11 +251,12 @@ def test_what_cannot_be_asked_together_is_refused() -> None:
         ([COIN, LocalHashing(3, odds=(3, 1), field=3)], ValueError, "written as a label, but under local hashing"),
         ([COIN] * 17, ValueError, "at most 65,536 joint answers.*131,072.*pairs"),
         ([Channel(np.full((2, 300), 1 / 300), 2, 300)] * 2, ValueError, "at most 65,536 joint reports"),
-        ([COIN, RandomizedResponse(5000, epsilon=1)], ValueError, "at most 4,096 answers"),
+        ([COIN, RandomizedResponse(4097, epsilon=1)], ValueError, "at most 4,096 answers, but has 4,097"),
     ]
     for designs, kind, complaint in cases:
         with pytest.raises(kind, match=complaint):
             Product(designs)
+    assert Product([COIN, RandomizedResponse(4096, epsilon=1)]).k == 8192
     alike = Product([RandomizedResponse(["a", "a & b"], odds=(2, 1)), RandomizedResponse(["b & c", "c"], odds=(2, 1))])
     with pytest.raises(ValueError, match="'a & b & c' can be read in two ways"):
         _ = alike.domain

@@ -217,6 +217,15 @@ def test_the_best_width_for_a_mean_is_better_than_every_other() -> None:
     assert design.width != SquareWave(40, epsilon=1).width
 
 
+@pytest.mark.parametrize("k", [3, 4, 5, 8, 9, 40, 41])
+def test_the_best_width_for_a_mean_of_a_tiny_epsilon_is_one_that_a_design_can_have(k: int) -> None:
+    # An interval of 2w + 1 answers on each side of K positions: K - 2 answers at most, or all reports are alike.
+    worst = ((k - 1) / 2) ** 2
+    allowed = [w for w in range(k) if 2 * w + 1 < k]
+    best = min(allowed, key=lambda w: float(mean_variance(k, w, 1e-4, worst)))
+    assert SquareWave(k, epsilon=1e-4, quantity="mean").width == best_width(k, 1e-4, "mean") == best
+
+
 def test_another_epsilon_keeps_what_the_width_is_for() -> None:
     domain = grid(0, 200_000, 1_000)
     for options in ({"quantity": "mean"}, {"quantity": "distribution"}, {"width": 17}):
