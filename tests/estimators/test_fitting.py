@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import warner
 from cases import KUK, SETS
-from warner import RandomizedResponse, Tally, inv, inv_n, inv_p, mle, pool, smooth
+from warner import RandomizedResponse, Tally, UnaryEncoding, inv, inv_n, inv_p, mle, pool, smooth
 from warner.designs.facts import full_symmetry
 from warner.estimators import METHODS, fitted, refuse_silent
 
@@ -55,6 +55,16 @@ def test_support_has_no_evidence() -> None:
     assert_array_equal(result.shares, [inv_p([23, 15, 13, 6, 5], SETS, n=31)])
     assert np.isnan(result.log_likelihood).all()
     assert result.certificate is None
+
+
+def test_shares_of_zero_have_the_likelihood_of_their_reports() -> None:
+    # A bit is 1 with probability 3/4 for the true answer and 1/4 for the others, so that a report is 9 times as likely
+    # from an answer whose bit is 1. Likelihoods are relative to such an answer.
+    design = UnaryEncoding(["a", "b", "c"], p="3/4", q="1/4")
+    result = fitted(warner.tally(["80"] * 6 + ["40"] * 3 + ["00"] * 3, design, keep=True), "inv_p")
+    assert_allclose(result.shares, [[0.75, 0.25, 0]], atol=1e-15)  # of 1/2, 0 and -1/2
+    each = [0.75 + 0.25 / 9, 0.75 / 9 + 0.25, 1 / 9]  # of the reports 100, 010 and 000
+    assert_allclose(result.log_likelihood, np.array([6, 3, 3]) @ np.log(each), rtol=1e-12)
 
 
 def test_what_is_silent_is_refused() -> None:

@@ -89,11 +89,12 @@ def test_ibu_started_at_the_answer_stays() -> None:
     assert_array_equal(fit.shares, answer)
 
 
-def test_a_gap_that_is_not_reached_is_reported_not_raised() -> None:
-    fit = ibu([50, 30, 0], SURVEY, iterations=3, gap=1e-6)
+@pytest.mark.parametrize("design", [SURVEY, SURVEY.as_channel()])
+def test_a_gap_that_is_not_reached_is_reported_not_raised(design: Any) -> None:
+    fit = ibu([50, 30, 0], design, iterations=3, gap=1e-6)
     assert fit.steps == 3
     assert fit.gap > 1e-6
-    assert ibu([50, 30, 0], SURVEY, iterations=0).steps == 0
+    assert ibu([50, 30, 0], design, iterations=0).steps == 0
 
 
 def test_ibu_without_noise_and_with_an_inverted_design() -> None:

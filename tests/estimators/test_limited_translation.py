@@ -15,6 +15,7 @@ from scipy.special import ndtri, xlogy
 
 from strategies import surveys
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate, inv_n, inv_p, metrics, mle, shrink, simulate
+from warner.estimators.shrinkage import tilted
 from warner.results import typeset
 
 if TYPE_CHECKING:
@@ -122,6 +123,15 @@ def test_with_weights_the_limits_are_those_of_the_effective_number() -> None:
     worth = np.asarray(tally.effective) / counts.sum()
     assert worth == pytest.approx(0.1)
     assert_promise(estimate(tally, method="shrink").shares, counts * worth, float(counts.sum() * worth), design)
+
+
+def test_a_tilt_moves_an_amount_by_its_standard_deviations_at_most() -> None:
+    # An amount of 0 or 4, equally likely: mean 2, standard deviation 2. A sum of one needs P(4) = 1/4, a move by half a
+    # deviation. If only a quarter is allowed, the mean is 3/2, with P(4) = 3/8.
+    posterior, phi, amounts = np.log(np.full((1, 2, 1), 0.5)), np.array([[0.0, 1.0]]), np.array([[[0.0], [4.0]]])
+    for furthest, chance in ((1.0, 1 / 4), (0.25, 3 / 8)):
+        tilt = tilted(posterior, phi, np.ones((1, 1)), amounts, furthest)
+        assert_allclose(tilt[0, :, 0], [1 - chance, chance], atol=1e-3)
 
 
 def test_rounded_weights_leave_no_count_above_the_number_of_reports() -> None:

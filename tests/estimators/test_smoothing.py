@@ -12,7 +12,7 @@ import warner
 from references import reference
 from warner import BitFlips, CutoffResponse, RandomizedResponse, SquareWave, SubsetSelection, Tally, smooth
 from warner.estimation import estimated
-from warner.estimators.smoothing import ONE_THREAD_MULTIPLICATIONS, row_products
+from warner.estimators.smoothing import ONE_THREAD_MULTIPLICATIONS, _fitted_to, row_products
 
 NUMBERS = reference("numbers")
 
@@ -125,3 +125,13 @@ def test_counts_without_a_likelihood_or_a_symmetry_are_refused_in_a_line_at_ever
     for door in doors:
         with pytest.raises(TypeError, match=r"smooth needs the likelihood of the counts, or .* use inv_p"):
             door()
+
+
+def test_the_answers_that_are_fitted_represent_all_of_them() -> None:
+    # 3001 answers are fitted at 256, of which the ends represent themselves: 2999/254 answers for each of the others.
+    design = SquareWave(3001, epsilon=1)
+    _, answers, sizes = _fitted_to(
+        design, design.simulate(np.full(3001, 1 / 3001), 1000, rng=np.random.default_rng(1)), 1000
+    )
+    assert answers[[0, -1]].tolist() == [0, 3000]
+    assert_allclose(sizes, [1] + [2999 / 254] * 254 + [1])
