@@ -273,6 +273,14 @@ def test_many_groups_are_shown_in_part() -> None:
     assert "... and 10 more groups" in estimate_groups(tally).text()
 
 
+def test_the_share_of_the_second_of_two_answers_is_explained() -> None:
+    sentence = "The share of 'no' is 100 % minus that of 'yes'."
+    three = Tally(THREE, [[40, 30, 30], [30, 40, 30]], by=("g",), groups=(("a",), ("b",)))
+    two = Tally(COIN, [[40, 60], [50, 50]], by=("g",), groups=(("a",), ("b",)))
+    assert sentence in " ".join(estimate_groups(two).text().split())
+    assert "minus that of" not in " ".join(estimate_groups(three).text().split())
+
+
 def test_ranks_are_expected_ones() -> None:
     ranks = estimate_groups(REGIONS).ranks(count=2)
     table = ranks.table()

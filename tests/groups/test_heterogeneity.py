@@ -14,6 +14,7 @@ from cases import COIN, PAIRS, THREE
 from groups.test_fay_herriot import bcg, direct_of, ones
 from references import reference
 from warner import RandomizedResponse, Tally, estimate_groups, pool
+from warner.groups import group_intervals
 from warner.groups.fay_herriot import direct_estimates
 from warner.groups.group_intervals import (
     HETEROGENEITY_TOLERANCE,
@@ -113,6 +114,16 @@ def test_the_conditional_p_value_is_that_of_all_tables(case: dict[str, Any]) -> 
     p = case["p_likelihood_ratio"]
     assert abs(test.one_sided - p) <= 4 * np.sqrt(p * (1 - p) / 2000) + 1 / 2000  # one false alarm in 16,000
     assert test.p_value == min(1, 2 * test.one_sided)
+
+
+def test_draws_in_batches_are_the_same_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = grouped_counts([7, 10, 10, 13], [20] * 4)
+    whole = conditional_test(counts)
+    monkeypatch.setattr(group_intervals, "CONDITIONAL_COUNTS_AT_ONCE", 4 * 700)  # 1,999 draws in three batches
+    apart = conditional_test(counts)
+    assert whole is not None
+    assert apart is not None
+    assert apart.one_sided == whole.one_sided
 
 
 def test_the_size_of_the_exact_test_by_enumeration() -> None:

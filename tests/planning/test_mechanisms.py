@@ -437,3 +437,10 @@ def test_one_person_is_not_several() -> None:
     assert title_of(mechanisms(3, epsilon=1, people=1)).endswith(
         "interval half-width of 1 respondent in the worst case"
     )
+
+
+def test_half_widths_are_printed_in_points() -> None:
+    compared = mechanisms(6, epsilon=1, people=1000)
+    shown = typeset(compared).columns["half-width (points)"]
+    exact = [row["half_width"] for row in compared.to_dict()["mechanisms"]]
+    assert_allclose([float(cell) for cell in shown], 100 * np.array(exact), rtol=5e-3)

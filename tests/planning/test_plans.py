@@ -277,8 +277,9 @@ def test_the_smallest_share_is_the_usual_formula_for_many_reports() -> None:
     assert_allclose(smallest_share(n, *rates, 0.05 / 10, 0.8), usual / (design.p - design.q), rtol=1e-3)
 
 
-def test_too_few_people_find_nothing() -> None:
-    made = plan(1000, epsilon=1, people=3)
+@pytest.mark.parametrize(("answers", "people"), [(1000, 3), (2, 3), (2, 10)])  # more reports than there are, or 106 %
+def test_too_few_people_find_nothing(answers: int, people: int) -> None:
+    made = plan(answers, epsilon=1, people=people)
     assert made.smallest_share > 1
     assert "no answer, however common" in made.text()
 
