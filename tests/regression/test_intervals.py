@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logsumexp
 from scipy.stats import chi2, t
@@ -28,9 +30,11 @@ from warner.regression.profiles import (
     ConstrainedLikelihood,
     Coordinates,
     LogOdds,
+    Profile,
     coefficient_limits,
     infinite_sign,
     profile_start,
+    wald_agrees,
 )
 from warner.regression.regressions import Regression, regress
 
@@ -78,6 +82,18 @@ def test_an_estimate_at_infinity_has_one_infinite_end() -> None:
     assert table["statistic"][1] == pytest.approx(-np.sqrt(2 * (apart - together)), abs=1e-6)
 
 
+def test_weights_leave_direct_answers_in_proportion_to_the_effective_number_of_reports() -> None:
+    # Each report twice, with the weights 1 and 3: the effective number is (1 + 3)^2 / (1 + 9) = 8/5 of them, and not 2.
+    once: dict[str, list[Any]] = {
+        "r": ["yes"] * 40 + ["no"] * 60 + ["yes"] * 30 + ["no"] * 70,
+        "x": [0] * 100 + [1] * 100,
+    }
+    twice = {name: 2 * column for name, column in once.items()} | {"w": [1] * 200 + [3] * 200}
+    plain, weighted = regress("r ~ x", once, DICE), regress("r ~ x", twice, DICE, weights="w")
+    assert_allclose(weighted.coefficients, plain.coefficients, atol=1e-9)
+    assert weighted.effective == pytest.approx(8 / 5 * float(plain.effective or 0), rel=1e-9)
+
+
 def test_an_infinite_end_of_a_finite_estimate() -> None:
     # 35 of 200 is a little above the floor of 1/6: the loss of a share of 0 is that of a binomial, below the quantile.
     people = {"answer": ["yes", "no"] * 2, "g": [0, 0, 1, 1], "n": [70, 130, 35, 165]}
@@ -87,6 +103,21 @@ def test_an_infinite_end_of_a_finite_estimate() -> None:
     ends = fit.limits()
     assert ends.low[1] == -np.inf
     assert fit.coefficients[1] < ends.high[1] < np.inf
+
+
+def test_no_profile_confirms_the_interval_of_a_quantity_without_variance() -> None:
+    fit, nothing = fit_of("A"), np.zeros(3)
+    assert not wald_agrees(fit, lambda _: (0.5, nothing, np.zeros((3, 3))), (0.4, 0.6), 1.96)
+
+
+def test_a_profile_stays_where_the_likelihood_is_finite() -> None:
+    # From 1/2 towards 4, with nothing beyond 1: halving the distance gives 9/4, 11/8 and 15/16.
+    profile: Any = object.__new__(Profile)
+    profile.constrained = SimpleNamespace(value=lambda _: 0.0 if abs(profile.constrained.target) < 1 else -np.inf)
+    profile._expected = lambda target, path: [np.array([target])]
+    profile._maximised = lambda start: (profile.constrained.target, start.item())
+    found = profile._point(4.0, [SimpleNamespace(target=0.5)])
+    assert found == (15 / 16, 15 / 16)
 
 
 def test_why_an_estimate_is_infinite() -> None:
@@ -312,6 +343,7 @@ def test_which_interval_is_taken() -> None:
     with pytest.raises(ValueError, match="level must be between 0 and 1"):
         coefficient_limits(robust, 95)
     penalised = fit_of("A", penalty="jeffreys")
+    assert penalised.tried == 1
     assert set(penalised.table()["interval"]) == {"none"}
     assert np.isnan(penalised.table()["low"]).all()
     with pytest.raises(ValueError, match="point estimates only"):

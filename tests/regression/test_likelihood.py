@@ -256,6 +256,14 @@ def test_infinity_is_found_in_two_answers_at_once() -> None:
     assert fit.predict({"g": [0, 1]}).shares[[0, 1], [2, 0]] == pytest.approx([0, 0], abs=1e-3)
 
 
+def test_an_answer_that_all_people_of_a_group_have_is_named() -> None:
+    # At odds 3 : 1 among three answers, a share of 100 % is reported in 60 %: 70 of 100 reports are more.
+    design = warner.RandomizedResponse(["a", "b", "c"], odds=(3, 1))
+    reports = {"answer": ["a", "b", "c"] * 2, "g": [0] * 3 + [1] * 3, "people": [70, 15, 15, 40, 30, 30]}
+    found = regress("answer ~ g", reports, design, counts="people").infinite
+    assert {one.reason for one in found} == {"the most likely share of 'a' among the 100 people with g = 0 is 100 %"}
+
+
 def test_the_origin_of_a_column_makes_no_difference_to_infinity() -> None:
     """Years and years since 2000: the intercept and the year are finite, the group is not."""
     rng = np.random.default_rng(5)

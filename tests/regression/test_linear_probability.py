@@ -58,6 +58,13 @@ def test_a_linear_model_says_where_few_people_speak() -> None:
     assert not any(result.notes for result in (large, large.margins(), large.predict(), large.terms()))
 
 
+@pytest.mark.parametrize(("people", "few"), [(99, True), (100, False)])
+def test_a_mean_of_a_hundred_people_has_no_warning(people: int, few: bool) -> None:
+    # Of a model without covariates every respondent is as informative as every other.
+    fit = regress("r ~ 1", {"r": ["yes", "no"], "n": [40, people - 40]}, NINE, counts="n", model="linear")
+    assert any("fewer than 100 respondents are informative" in note for note in fit.notes) == few
+
+
 def test_reports_that_are_all_alike_can_be_tested() -> None:
     fit = regress("r ~ x", {"r": ["no"] * 40, "x": np.arange(40.0)}, NINE, model="linear")
     assert fit.terms().p_value == pytest.approx(1.0)

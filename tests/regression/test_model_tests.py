@@ -218,6 +218,14 @@ def test_small_cells_are_named() -> None:
     assert [int(line.split()[0]) for line in groups[2:]] == check.groups.people.tolist()
 
 
+@pytest.mark.parametrize(("cells", "named"), [(5, "(x = 0; x = 1; x = 2; x = 3; x = 4)"), (6, "")])
+def test_cells_of_four_are_small_and_up_to_five_of_them_are_named(cells: int, named: str) -> None:
+    x = [*np.repeat(range(cells), 4), *[10] * 5, *[11] * 60]
+    check = regress("r ~ x", {"r": [*["yes", "no"] * (len(x) // 2), *["no"] * (len(x) % 2)], "x": x}, DICE).check()
+    assert check.small == tuple(f"x = {value}" for value in range(cells))
+    assert f"{cells} cells have fewer than 5 respondents{' ' * bool(named)}{named}:" in " ".join(check.text().split())
+
+
 def test_groups_of_like_predictions_by_hand() -> None:
     rng = np.random.default_rng(9)
     x = rng.normal(size=600)

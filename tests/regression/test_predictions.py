@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from scipy.stats import chi2
 
@@ -146,7 +146,8 @@ def test_a_share_of_nobody_has_an_interval() -> None:
     lost = 2 * (25 * np.log(1 / 6 / rate) + 175 * np.log(5 / 6 / (1 - rate)))
     assert lost == pytest.approx(chi2.ppf(0.95, 1), abs=1e-6)
     wald = fit.predict({"g": [1]}, interval="wald")
-    assert np.isnan(wald.high[0, 0])
+    assert_array_equal(wald.low, [[0, np.nan]])
+    assert_array_equal(wald.high, [[np.nan, 1]])
     assert "?" in wald.text()
 
 
@@ -249,6 +250,12 @@ def test_marginal_effects_move_squares_and_interactions_along() -> None:
     slope = b[names.index("x")] + b[names.index("x:d")] * columns["d"] + 2 * b[names.index("I(x ** 2)")] * columns["x"]
     weight = np.bincount(fit.model_data.pattern, fit.model_data.observations.weight)
     assert effect == pytest.approx(weight @ (share * (1 - share) * slope) / weight.sum(), abs=1e-9)
+
+
+def test_the_marginal_effect_of_a_number_that_moves_no_predictor_is_zero() -> None:
+    data = {"x": [-2.0, -2.0, 3.0, 3.0], "r": ["yes", "no"] * 2, "n": [40, 60, 55, 45]}
+    margins = regress("r ~ I(x > 0)", data, DICE, counts="n").margins(["x"])
+    assert_allclose(margins.changes, [[0, 0]], atol=1e-12)
 
 
 def test_marginal_effects_of_levels_and_of_linear_shares() -> None:
