@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binom, multinomial
 
 import oracle
-from cases import COIN, FORCED, KUK, SETS, THREE
+from cases import COIN, DIRECT, FORCED, KUK, SETS, THREE
 from oracle import probabilities
 from references import reference
 from strategies import designs_of, surveys
@@ -335,6 +335,15 @@ def test_a_whole_check_by_hand() -> None:
     assert not found.fits
     assert found.group_fits is False
     assert_array_equal(found.misfits, [True, False])
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_direct_answers_bound_epsilon_by_hand(groups: int) -> None:
+    # Of a design without noise nothing is tested, so that the whole level is for the bound, shared by the groups.
+    rows = [[10, 90], [30, 70]][:groups]
+    found = check(Tally(DIRECT, rows, by=("g",), groups=tuple((i,) for i in range(groups))))
+    upper = beta.ppf(1 - 0.05 / groups, 11, 90)
+    assert found.epsilon_at_least[0] == pytest.approx(log(1 / upper - 1), rel=1e-12)
 
 
 def test_a_check_of_three_answers_by_hand() -> None:

@@ -19,6 +19,7 @@ from warner.designs.facts import full_symmetry
 from warner.estimators import METHODS
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.intervals import Confidence, interval, limits
+from warner.inference.normal import Sampled, sampled_together
 from warner.inference.presence import presence
 
 if TYPE_CHECKING:
@@ -693,3 +694,10 @@ def test_a_pool_is_said_in_words() -> None:
 def test_a_method_is_left_out_for_a_pool() -> None:
     with pytest.raises(ValueError, match="method must be left out for pooled collections, but got 'wilson'"):
         estimate(pool([Tally(THREE, [40, 60]), Tally(NINE, [34, 66])])).interval("yes", method="wilson")
+
+
+def test_a_collection_without_information_has_no_part_in_an_average() -> None:
+    share, noise, reports = np.array([0.1, 0.3]), np.array([0.0, np.inf]), np.array([100.0, 200.0])
+    average = sampled_together(Sampled(share, noise, reports))
+    assert average.share == pytest.approx(0.1)
+    assert average.reports == pytest.approx(100)
