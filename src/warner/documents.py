@@ -241,8 +241,7 @@ def parsed(text: str, kind: str, *, picture: bool = False) -> Document:
         fields = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         if not picture and not text.lstrip().startswith("{"):
-            found = "is a file of another kind" if text.strip() else "file is empty"
-            raise ValueError(f"{what} must be JSON as warner writes it, but this {found}") from None
+            raise ValueError(f"{what} must be JSON as warner writes it, but this is a file of another kind") from None
         raise ValueError(f"{what} must be JSON, but {_unreadable(text, error, picture=picture)}") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{what} must be JSON as warner writes it, but this cannot be read: {error}") from None
