@@ -92,6 +92,20 @@ def test_numbers_have_a_mean_and_words_are_found(tmp_path: Path) -> None:
     assert "Frequent answers" in page
 
 
+def test_groups_of_a_numeric_question_have_means_and_no_share_of_the_largest_number(tmp_path: Path) -> None:
+    hours = SquareWave(grid(0, 20), epsilon=5)
+    rows = [[8 + k % 9, 0] for k in range(300)] + [[3, 1]] * 4  # nine: a mean of 12; ten: too few
+    state = collected_by(tmp_path, rows, designs=[hours], groups=GROUPS)
+    page = survey_report(state)
+    mean = estimate(state.tally(state.survey.questions[0].id, by=("grade",))).mean(target="realised")
+    value, low, high = (float(np.asarray(numbers)[0]) for numbers in (mean.value, mean.low, mean.high))
+    about, least, most = map(float, re.findall(r"about ([\d.]+), between ([\d.]+) and ([\d.]+)</td>", page)[0])
+    assert np.allclose([about, least, most], [value, low, high], atol=0.06)
+    assert "<caption>Mean</caption>" in page
+    assert "too few to show" in page
+    assert "<q>20</q>" not in page.split("Which grade?")[1].split("Technical details")[0]
+
+
 def test_reports_that_do_not_fit_are_a_warning(tmp_path: Path) -> None:
     survey = survey_from_json(json.dumps(open_survey([surveys.forced_response(truth="1/2", yes="1/4")])))
     store, bodies = opened(str(tmp_path / "test.db"), survey), Bodies(survey)

@@ -235,7 +235,7 @@ class _Section:
             yield f"<p class='warning'>Attention: {escape(line)}</p>"
 
     def _groups(self) -> Iterator[str]:
-        """Yield a table of the sensitive answer for each question about groups."""
+        """Yield a table of the sensitive answer, or of the mean of numbers, for each question about groups."""
         answer = self.question.sensitive_answer
         if self.estimate is None or self.collected.state != "closed" or answer is None:
             return
@@ -243,20 +243,26 @@ class _Section:
         for group in self.collected.survey.groups:
             result = estimated(self.collected.tally(self.question.id, by=(group.id,)))
             table, size = self._shares(result), len(group.values)
+            means = result._mean_and_median(self.words.confidence)
+            texts = [] if means is None else means[0].value_texts()
             # Options come first among the groups of a tally, and answers last.
             start, step = (place * size, 1) if self.question.several else (place, result.tally.k)
             lines = []
             for number, value in enumerate(group.values):
                 cells = "<td class='text'>too few to show</td>"
                 n = result.tally.n[start + number if self.question.several else number]
-                if n >= LEAST_IN_GROUP:
+                if n >= LEAST_IN_GROUP and texts:
+                    mean, ends = map(escape, texts[number])
+                    cells = f"<td class='text'>about {mean}, between {ends.replace(' to ', ' and ')}</td>"
+                elif n >= LEAST_IN_GROUP:
                     one = {name: column[start + number * step :][:1] for name, column in table.items()}
                     (row,) = self._rows(one, int(n))
                     cells = f"<td class='text'>{row.about}, {row.range}</td>"
                 lines.append(f"<tr><th class='text' scope='row'>{escape(value)}</th>{cells}</tr>")
             name = self._rows({key: column[start : start + 1] for key, column in table.items()})[0].name
+            caption = "Mean" if texts else f"Answer <q>{name}</q>"
             yield (
-                f"<h3>{escape(group.text)}</h3><table class='groups'><caption>Answer <q>{name}</q></caption>"
+                f"<h3>{escape(group.text)}</h3><table class='groups'><caption>{caption}</caption>"
                 f"<tbody>{''.join(lines)}</tbody></table>"
             )
 
