@@ -38,7 +38,7 @@ CLOSING = """
 | code | meaning |
 | ---: | --- |
 | 0 | success; for `warner check` and `warner audit`, the verdict that nothing was found |
-| 1 | only from `warner check` and `warner audit`: the verdict that a misfit was found |
+| 1 | from `warner check` and `warner audit`: a misfit was found; from `warner compare --exit-code`: a share differs |
 | 2 | invalid input, reported in one line on standard error |
 | 70 | a bug in warner |
 | 130 | interrupted by Ctrl-C (0 for `warner collect`, which is stopped that way) |
