@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 import warner
 from references import reference
 from warner import RandomizedResponse, SquareWave
-from warner.inference.differences import domain_difference
+from warner.inference.differences import FLOORED, domain_difference
 from warner.inference.intervals import Confidence, limits
 from warner.reports.linearization import ClusterSample
 from warner.results import typeset
@@ -218,6 +218,26 @@ def test_tests_invert_their_intervals(truth: float, yes: tuple[int, int]) -> Non
         share = result.interval("yes", level=level)
         outside = (np.asarray(share.low) > 0.5) | (np.asarray(share.high) < 0.5)
         assert (outside == (p_values < 1 - level)).all()
+
+
+def test_an_interval_beyond_minus_one_mirrors_one_beyond_one() -> None:
+    # Of 20 respondents none and all report yes: shares of -1/2 and 3/2, whose difference is -2 or 2.
+    counted = warner.tally(stratified([(20, 0), (20, 20)], 4), asked(0.75), column="y", by="g", strata="h")
+    below, above = (domain_difference(counted, [[0]], rows) for rows in ([1, 2], [2, 1]))
+    assert below.middle == -2
+    (low, high), (other_low, other_high) = (each.limits(0.025) for each in (below, above))
+    assert (low, other_high) == (-1, 1)
+    assert -1 < high == pytest.approx(-other_low, rel=1e-12)
+
+
+@pytest.mark.parametrize(("level", "noted"), [(0.5, False), (0.8, False), (0.9, True), (0.95, True)])
+def test_a_note_names_the_variance_that_an_interval_rests_on(level: float, noted: bool) -> None:
+    # A quarter of the group reports yes, as noise alone does; of the rest half do, which is a share of one half.
+    counted = warner.tally(stratified([(20, 5), (20, 5)], 4), asked(0.75), column="y", by="g", strata="h")
+    found = warner.estimate(counted, method="inv").compare("yes", between=(-1, 0), level=level)
+    least = norm.isf((1 - level) / 2) * np.sqrt(domain_difference(counted, [[0]], [0, 1]).floor)
+    assert (found.high == pytest.approx(0.5 + least, rel=1e-9)) == noted
+    assert (FLOORED in " ".join(found.text().split()).lower()) == noted
 
 
 def test_no_interval_has_width_zero_where_nothing_varies() -> None:

@@ -26,6 +26,10 @@ def test_barnards_test_is_scipys(a: int, b: int, n: tuple[int, int]) -> None:
     assert barnard_test(b, a, n[::-1]) == pytest.approx(barnard_test(a, b, n), rel=1e-9)
 
 
+def test_counts_of_none_and_of_all_are_no_evidence_of_a_difference() -> None:
+    assert fisher_test(0, 0, (5, 3)) == fisher_test(5, 3, (5, 3)) == 1
+
+
 @pytest.mark.parametrize(
     ("n", "lowest", "highest"),
     [((24, 24), 0.25, 0.75), ((12, 20), 0.0, 1.0), ((8, 25), 0.1, 0.6), ((25, 12), 1 / 3, 2 / 3)],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import binom, norm
 
-from cases import DIRECT
+from cases import DIRECT, KUK
 from warner import Tally, UnaryEncoding, pool, surveys
 from warner.inference.differences import Sample, joined_interval, joined_test
 from warner.inference.normal import Sampled
@@ -111,6 +111,16 @@ def test_samples_that_cannot_be_compared() -> None:
         compare_samples(of(DICE, 1, 2), 3, "yes")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="maybe"):
         compare_samples(of(DICE, 1, 2), of(DICE, 1, 2), "maybe")
+
+
+def test_approximate_comparisons_exclude_equality_in_the_direction_of_the_estimates() -> None:
+    counts = [300, 300, 400], [100, 300, 600]
+    one, two = (Tally(KUK, row) for row in counts)
+    there, back = compare_samples(one, two, "yes"), compare_samples(two, one, "yes")
+    assert there.approximate
+    assert there.p_value == pytest.approx(back.p_value)
+    assert_allclose([there.difference, there.low, there.high], [-back.difference, -back.high, -back.low], rtol=1e-9)
+    assert there.high < 0
 
 
 def test_samples_whose_estimates_differ_by_more_than_one_are_compared() -> None:
