@@ -18,6 +18,7 @@ Dtype: TypeAlias = np.dtype[Any]
 Label: TypeAlias = str | int  # of an answer
 Sets: TypeAlias = Sequence[Sequence[int]]  # sets of answers, by their positions in the domain
 Size: TypeAlias = int | tuple[int, ...] | None  # number of independent draws, as in NumPy
+Shape: TypeAlias = tuple[int, ...]
 
 SMALLEST = 2.0**-1022  # the smallest normal double: a lower bound of divisors
 UNIT_ROUNDOFF = 2.0**-53  # of doubles: the largest relative error of one rounding

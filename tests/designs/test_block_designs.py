@@ -329,7 +329,7 @@ def test_simulated_reports_follow_their_law_both_one_by_one_and_together(mechani
     people = np.full(300, 3)
     people[0] = 20_000
     rng = np.random.default_rng(6)
-    histogram = design.law._simulate_reports_of_people(people, rng=rng)
+    histogram = design.law._simulate_reports_of_people(people, rng)
     assert histogram.sum() == people.sum()
     probabilities = (design.law.likelihood().forward(people / people.sum())) * people.sum()
     # Pearson's statistic has mean at most R - 1 and a variance near 2 R; five standard deviations above.

@@ -68,7 +68,7 @@ from warner.designs.report_forms import AskedBitForm
 from warner.designs.symmetric import Budget, FromOdds, NumberReader
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers, Mask, Size
+    from warner.arrays import Array, Counts, Integers, Mask
 
 ASKED_AT_ONCE = 2**23  # respondents times answers that are drawn together
 
@@ -297,12 +297,6 @@ class BitFlipsLaw(Law):
         asked, ones = sums[:, : self.k], sums[:, half : half + self.k]
         counts = np.concatenate([ones, np.maximum(asked - ones, 0)], axis=-1)  # of weights, up to rounding
         return Counted(counts[0], n[0]) if group is None else Counted(counts, n)
-
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        if not self.exclusive:
-            return super()._draw_counts(shares, n, rng=rng, size=size)
-        reported = self.probabilities(shares)
-        return rng.multinomial(n, reported / reported.sum(), size=size)
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Return the likelihoods: 1 for answers whose bit is 1, t/s for uncovered ones, (t/s)^2 for bits of 0."""

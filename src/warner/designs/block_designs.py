@@ -49,7 +49,7 @@ from warner.designs.facts import (
 )
 from warner.designs.finite_geometry import is_prime, next_prime, primes_up_to
 from warner.designs.histograms import uniform_histograms
-from warner.designs.law import PEOPLE_AT_ONCE, Sufficient, checked_people, checked_shares
+from warner.designs.law import PEOPLE_AT_ONCE, Sufficient
 from warner.designs.report_forms import LabelForm
 from warner.designs.symmetric import (
     Budget,
@@ -65,9 +65,7 @@ from warner.designs.symmetric import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike
-
-    from warner.arrays import Array, Counts, Integers, Sets, Size
+    from warner.arrays import Array, Counts, Integers, Sets, Shape
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
 
@@ -316,28 +314,25 @@ class BlockLaw(SymmetricLaw):
             weights = weights - weights.mean(axis=-1, keepdims=True)
             yield indices, weights, self.design._within(weights)
 
-    def _simulate_reports(self, shares: ArrayLike, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw multinomial histograms of the reports of a sample from a population."""
+    def _draw_counts(self, shares: Array, n: int, rng: np.random.Generator, shape: Shape = ()) -> Integers:
         a, b = self.design._levels
-        theta = checked_shares(shares, self.k)
-        probabilities = np.maximum(b + (a - b) * self.design._within(theta / theta.sum()), 0)
-        return rng.multinomial(n, probabilities / probabilities.sum(), size=size)
+        probabilities = np.maximum(b + (a - b) * self.design._within(shares / shares.sum()), 0)
+        return self.design._support(rng.multinomial(n, probabilities / probabilities.sum(), size=shape))
 
-    def _simulate_reports_of_people(
-        self, people: ArrayLike, *, rng: np.random.Generator, size: Size = None
-    ) -> Integers:
+    def _draw_counts_of_people(self, people: Integers, rng: np.random.Generator, shape: Shape = ()) -> Integers:
+        return self.design._support(self._simulate_reports_of_people(people, rng, shape))
+
+    def _simulate_reports_of_people(self, people: Integers, rng: np.random.Generator, shape: Shape = ()) -> Integers:
         """Draw histograms of the reports of respondents with these true answers.
 
         A report is drawn from all R with probability R b / M, and else from the r blocks with the answer. All reports
         of the first kind are one uniform histogram. The others are drawn one by one, or together if an answer has more
         respondents than blocks.
         """
-        shape = () if size is None else size if isinstance(size, tuple) else (size,)
         (a, b), number, with_one = self.design.odds, self.design.blocks.number, self.design.blocks.with_one
         keep = (a - b) * with_one / self.design.blocks.total(a, b)
-        numbers = checked_people(people, self.k)
-        kept = rng.binomial(numbers, keep, size=(math.prod(shape), self.k))
-        rows = uniform_histograms(numbers.sum() - kept.sum(axis=-1), number, rng)
+        kept = rng.binomial(people, keep, size=(math.prod(shape), self.k))
+        rows = uniform_histograms(people.sum() - kept.sum(axis=-1), number, rng)
         for answer in np.flatnonzero(kept.max(axis=0, initial=0) > with_one):
             blocks = self.design._block_with(np.full(with_one, answer), np.arange(with_one))
             rows[:, blocks] += uniform_histograms(kept[:, answer], with_one, rng)
@@ -348,12 +343,6 @@ class BlockLaw(SymmetricLaw):
             row, answers = np.divmod(ends.searchsorted(who, side="right"), self.k)
             np.add.at(rows, (row, self.design._block_with(answers, rng.integers(with_one, size=who.size))), 1)
         return rows.reshape(*shape, number)
-
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        return self.design._support(self._simulate_reports(shares, n, rng=rng, size=size))
-
-    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        return self.design._support(self._simulate_reports_of_people(people, rng=rng, size=size))
 
 
 class BlockEstimator(SymmetricEstimator):

@@ -50,7 +50,7 @@ from warner.designs.law import INVERSE_TOLERANCE, Law, once_per_design
 from warner.designs.matrices import whole_rows
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers, Label, Mask, Sets, Size
+    from warner.arrays import Array, Counts, Integers, Label, Mask, Sets, Shape
     from warner.documents import Document
 
 FUZZY_SET_TOLERANCE = 1e-12  # how nearly the probability of a report must be a line in the memberships of a fuzzy set
@@ -347,12 +347,7 @@ class TableLaw(Law):
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         return ChannelOperator.of_matrix(self.design._doubles if reports is None else self.design._doubles[:, reports])
 
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        reported = shares @ self.design._doubles
-        return rng.multinomial(n, reported / reported.sum(), size=size)
-
-    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
+    def _draw_counts_of_people(self, people: Integers, rng: np.random.Generator, shape: Shape = ()) -> Integers:
         rows = self.design._doubles / self.design._doubles.sum(axis=1, keepdims=True)
         return np.asarray(rng.multinomial(people, rows, size=(*shape, self.k)).sum(axis=-2))
 

@@ -77,7 +77,7 @@ from warner.designs.symmetric import Symmetric, SymmetricLaw
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
+    from warner.arrays import Array, Counts, Integers, Mask, Sets, Shape
     from warner.designs.draws import RandomBytes
     from warner.documents import Document
 
@@ -421,17 +421,16 @@ class ClosedListLaw(SymmetricLaw):
     def probabilities(self, shares: Array) -> Array:
         return np.asarray(self.design.q + self.symmetry.gain * shares)
 
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts(self, shares: Array, n: int, rng: np.random.Generator, shape: Shape = ()) -> Integers:
         """Draw counts of n respondents; the remaining share has answers outside of the list.
 
         Their hash is uniform, and so is what they report.
         """
-        shape = () if size is None else size if isinstance(size, tuple) else (size,)
         everybody = np.append(shares, max(0.0, 1 - shares.sum()))
         drawn = rng.multinomial(n, everybody / everybody.sum(), size=shape).reshape(-1, self.k + 1)
         rows = np.zeros((len(drawn), self.k), dtype=np.int64)
         for index, people in enumerate(drawn):
-            rows[index] = self._draw_counts_of_people(people[:-1], rng=rng)
+            rows[index] = self._draw_counts_of_people(people[:-1], rng)
             for start in range(0, int(people[-1]), PEOPLE_AT_ONCE):
                 others = np.zeros(min(PEOPLE_AT_ONCE, int(people[-1]) - start), dtype=np.int64)
                 reports = self.design.draw(others, rng.bytes)

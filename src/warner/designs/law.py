@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL, Array, Counts, Integers, Mask, Sets, Size
+from warner.arrays import LARGEST_TOTAL, Array, Counts, Integers, Mask, Sets, Shape, Size
 from warner.designs.facts import (
     ChannelOperator,
     Counted,
@@ -171,13 +171,13 @@ class Law(ABC):
         _refuse_generator(rng)
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 0 <= n <= LARGEST_TOTAL:
             raise ValueError(f"n must be a whole number of respondents, from 0 to 2^53, but got {n!r}")
-        return self._draw_counts(theta, int(n), rng=rng, size=size)
+        return self._draw_counts(theta, int(n), rng, _shape(size))
 
     def simulate_people(self, people: ArrayLike, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of respondents with these numbers of true answers; see `reports_of_people`."""
         numbers = checked_people(people, self.k)
         _refuse_generator(rng)
-        return self._draw_counts_of_people(numbers, rng=rng, size=size)
+        return self._draw_counts_of_people(numbers, rng, _shape(size))
 
     def readout(
         self,
@@ -198,16 +198,17 @@ class Law(ABC):
         """
         return self.sampling_model(Estimand(sets, minus, target), counts, n, histogram)
 
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of n sampled respondents, one respondent at a time, without checks of the arguments."""
-        shape = () if size is None else size if isinstance(size, tuple) else (size,)
+    def _draw_counts(self, shares: Array, n: int, rng: np.random.Generator, shape: Shape = ()) -> Integers:
+        """Draw counts of n sampled respondents, one at a time unless each report is counted once."""
+        if self.exclusive:
+            reported = self.probabilities(shares)
+            return rng.multinomial(n, reported / reported.sum(), size=shape)
         drawn = rng.multinomial(n, shares / shares.sum(), size=shape)
-        rows = [self._draw_counts_of_people(people, rng=rng) for people in drawn.reshape(-1, self.k)]
+        rows = [self._draw_counts_of_people(people, rng) for people in drawn.reshape(-1, self.k)]
         return np.array(rows, dtype=np.int64).reshape(*shape, len(self.columns))
 
-    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of respondents with these true answers, one at a time, without checks of the arguments."""
-        shape = () if size is None else size if isinstance(size, tuple) else (size,)
+    def _draw_counts_of_people(self, people: Integers, rng: np.random.Generator, shape: Shape = ()) -> Integers:
+        """Draw counts of respondents with these true answers, one at a time."""
         rows = np.zeros((int(np.prod(shape)), len(self.columns)), dtype=np.int64)
         ends = people.cumsum()
         for index in range(len(rows)):
@@ -344,6 +345,10 @@ def checked_people(people: ArrayLike, k: int) -> Integers:
             f"but got shape {numbers.shape} of {numbers.dtype}"
         )
     return numbers.astype(np.int64)
+
+
+def _shape(size: Size) -> Shape:
+    return () if size is None else size if isinstance(size, tuple) else (int(size),)
 
 
 def _refuse_generator(rng: object) -> None:

@@ -43,7 +43,7 @@ from warner.numerics import first_true
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
+    from warner.arrays import Array, Counts, Integers, Mask, Sets, Shape
     from warner.designs.facts import BinomialReports, Estimand
     from warner.documents import Document
 
@@ -361,16 +361,11 @@ class ScoreLaw(Law):
         """Return reports whose number is binomial among some reports; None if there are none."""
         return None
 
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        reported = self.likelihood().forward(np.asarray(shares, dtype=np.float64))
-        return rng.multinomial(n, reported / reported.sum(), size=size)
-
-    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
+    def _draw_counts_of_people(self, people: Integers, rng: np.random.Generator, shape: Shape = ()) -> Integers:
         total = np.zeros((*shape, len(self.columns)), dtype=np.int64)
         for answer in np.flatnonzero(people).tolist():
             row = self.likelihood().forward((np.arange(self.k) == answer).astype(np.float64))
-            total += rng.multinomial(people[answer], row / row.sum(), size=size)
+            total += rng.multinomial(people[answer], row / row.sum(), size=shape)
         return total
 
     @property

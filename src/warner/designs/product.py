@@ -41,7 +41,7 @@ from warner.designs.report_forms import LabelForm
 from warner.text import enumerated, percent, quoted
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
+    from warner.arrays import Array, Counts, Integers, Mask, Sets, Shape
     from warner.designs.draws import RandomBytes
     from warner.documents import Document
 
@@ -352,12 +352,7 @@ class ProductLaw(Law):
     def linear(self) -> ProductEstimator:
         return ProductEstimator(self)
 
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        reported = mode_products(shares, self._merged)
-        return rng.multinomial(n, reported / reported.sum(), size=size)
-
-    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
+    def _draw_counts_of_people(self, people: Integers, rng: np.random.Generator, shape: Shape = ()) -> Integers:
         drawn = np.broadcast_to(people, (*shape, people.size))
         for table in self.design.tables:
             rows = table / table.sum(axis=1, keepdims=True)

@@ -39,7 +39,7 @@ from warner.designs.labels import Domain, Labels, canonical
 from warner.designs.symmetric import Budget, OddsDesign, SymmetricLaw
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers, Mask, Size
+    from warner.arrays import Array, Counts, Integers, Mask, Shape
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -269,14 +269,12 @@ class ResponseLaw(SymmetricLaw):
 
     design: RandomizedResponse
 
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts(self, shares: Array, n: int, rng: np.random.Generator, shape: Shape = ()) -> Integers:
         """Draw histograms of n sampled respondents: multinomial, or by keep and redraw."""
-        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
         keep = self._keep
         held = np.flatnonzero(shares)
         if self.k < ANSWERS_FOR_BULK or keep < 0 or 2 * min(n * keep, held.size) > self.k:
-            reported = self.design.q + self.symmetry.gain * shares
-            return rng.multinomial(n, reported / reported.sum(), size=shape)
+            return super()._draw_counts(shares, n, rng, shape)
         # Keep or redraw, as below: cheaper where few are kept, or few answers are held at all.
         kept_by = rng.binomial(n, keep, size=shape)
         reports = uniform_histograms(n - kept_by, self.k, rng)
@@ -291,10 +289,9 @@ class ResponseLaw(SymmetricLaw):
                 row[held] += np.bincount(index, minlength=held.size)
         return reports
 
-    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts_of_people(self, people: Integers, rng: np.random.Generator, shape: Shape = ()) -> Integers:
         if self._keep < 0:
-            return super()._draw_counts_of_people(people, rng=rng, size=size)
-        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
+            return super()._draw_counts_of_people(people, rng, shape)
         held = np.flatnonzero(people)  # of many answers, most may be empty
         if 2 * held.size > self.k:
             reports = binomial_thinning(people, self._keep, shape, rng)

@@ -48,7 +48,7 @@ from warner.designs.law import Law, LinearEstimator
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
+    from warner.arrays import Array, Counts, Integers, Mask, Sets
     from warner.designs.exact import Number, Odds
     from warner.documents import Document
 
@@ -141,12 +141,6 @@ class SymmetricLaw(Law):
                 present, first = np.unique(index[order], return_index=True)
                 counts[present] += np.add.reduceat(support[order] * weight[order, np.newaxis], first, axis=0)
         return Counted(counts[0], n[0]) if group is None else Counted(counts, n)
-
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        if not self.exclusive:
-            return super()._draw_counts(shares, n, rng=rng, size=size)
-        reported = self.design.q + self.symmetry.gain * shares
-        return rng.multinomial(n, reported / reported.sum(), size=size)
 
     @property
     def linear(self) -> SymmetricEstimator:

@@ -45,7 +45,7 @@ from warner.designs.labels import Domain, Labels, canonical, labels_from_json, l
 from warner.designs.symmetric import Budget, OddsDesign
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers, Mask, Size
+    from warner.arrays import Array, Counts, Integers, Mask, Shape
     from warner.designs.contract import Design
     from warner.documents import Document
 
@@ -281,11 +281,10 @@ class UnaryLaw(PackedLaw):
     def types(self) -> SetSizes:
         return SetSizes(self.design)
 
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        return self._supported(rng.multinomial(n, shares / shares.sum(), size=size), n, rng)
+    def _draw_counts(self, shares: Array, n: int, rng: np.random.Generator, shape: Shape = ()) -> Integers:
+        return self._supported(rng.multinomial(n, shares / shares.sum(), size=shape), n, rng)
 
-    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        shape = () if size is None else size if isinstance(size, tuple) else (size,)
+    def _draw_counts_of_people(self, people: Integers, rng: np.random.Generator, shape: Shape = ()) -> Integers:
         return self._supported(np.broadcast_to(people, (*shape, self.k)), int(people.sum()), rng)
 
     def _supported(self, people: Integers, n: int, rng: np.random.Generator) -> Integers:
