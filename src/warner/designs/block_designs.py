@@ -39,6 +39,7 @@ import numpy as np
 from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.facts import (
+    Ancillary,
     ChannelOperator,
     Counted,
     LinearCombination,
@@ -150,6 +151,14 @@ class BlockDesign(OddsDesign):
         """Size of the blocks in answers; None if it varies."""
         points, number, with_one = self.blocks[:3]
         return points * with_one // number if points == self.k else None
+
+    @property
+    def _largest_support(self) -> int:
+        return int(self._sizes.max())
+
+    def _ancillary(self) -> Ancillary | None:
+        """Return classes of reports whose distribution no answer changes; None if none are known."""
+        return None
 
     @property
     def report_form(self) -> LabelForm:
@@ -350,9 +359,6 @@ class BlockEstimator(SymmetricEstimator):
 
     law: BlockLaw
 
-    def largest_support(self) -> int:
-        return int(self.law.design._sizes.max())
-
     def second_moments(self, memberships: Array) -> Array:
         ((_, given),) = self.law._conditional_variances(LinearCombination(memberships[np.newaxis]))
         return np.asarray(given[0] / self.law.symmetry.gain**2 + memberships**2)
@@ -372,6 +378,9 @@ class BlockTypes(ReportTypes):
         """Return b/M and a/M; equal for blocks with none of the answers, or with all of them."""
         (a, b), sizes, k = self.design._levels, self.design._sizes, self.design.k
         return ProbabilityBounds(np.where(sizes == k, a, b), np.where(sizes == 0, b, a))
+
+    def ancillary(self) -> Ancillary | None:
+        return self.design._ancillary()
 
     def support(self, histogram: Counts) -> Counts:
         return self.design._support(histogram)

@@ -49,7 +49,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from warner.designs.block_designs import BlockLaw, BlockTypes, PrimeFieldDesign, deniability
+from warner.designs.block_designs import PrimeFieldDesign, deniability
 from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
 from warner.designs.facts import Ancillary, Symmetry
 from warner.designs.finite_geometry import (
@@ -67,15 +67,7 @@ from warner.designs.finite_geometry import (
     vectors,
 )
 from warner.designs.report_forms import HashForm
-from warner.designs.symmetric import (
-    Budget,
-    NumberReader,
-    OddsDesign,
-    SymmetricEstimator,
-    SymmetricLaw,
-    refuse_even,
-    refuse_odds,
-)
+from warner.designs.symmetric import Budget, NumberReader, OddsDesign, refuse_even, refuse_odds
 from warner.text import counted
 
 if TYPE_CHECKING:
@@ -115,10 +107,6 @@ class AffineHashing(OddsDesign):
     _fixed_fields: ClassVar = {"hash": "affine"}
     _needs = "either epsilon or odds (values and prime may be left out)"
     _certain = "that every answer with another hash is not the truth"
-
-    @property
-    def law(self) -> AffineLaw:
-        return AffineLaw(self)
 
     def __init__(
         self,
@@ -171,6 +159,10 @@ class AffineHashing(OddsDesign):
     @property
     def _support_size(self) -> None:
         return None  # classes of numbers with one hash differ in size
+
+    @property
+    def _largest_support(self) -> int:
+        return min(self.k, -(-self.prime // self.values))  # with alpha = g, neighbors share a hash
 
     @property
     def report_form(self) -> HashForm:
@@ -226,26 +218,6 @@ class AffineHashing(OddsDesign):
 
     def _deniable(self) -> str:
         return deniability(self, self.k / self.values, constant=False)
-
-
-class AffineLaw(SymmetricLaw):
-    """Law of affine hashing."""
-
-    design: AffineHashing
-
-    @property
-    def linear(self) -> AffineEstimator:
-        return AffineEstimator(self)
-
-
-class AffineEstimator(SymmetricEstimator):
-    """Unbiased shares of affine hashing."""
-
-    law: AffineLaw
-
-    def largest_support(self) -> int:
-        """Return the size of the largest class of answers with one hash: with alpha = g, neighbors share it."""
-        return min(self.law.k, -(-self.law.design.prime // self.law.design.values))
 
 
 def _symmetry(prime: int, values: int, a: int, b: int) -> Symmetry:
@@ -329,10 +301,6 @@ class LocalHashing(PrimeFieldDesign):
     _optional_fields = frozenset({"field", "dimension", "prime", "values"})
     _fixed_fields: ClassVar = {"hash": "linear"}
     _least_dimension = 1
-
-    @property
-    def law(self) -> HashLaw:
-        return HashLaw(self)
 
     @classmethod
     def affine(
@@ -453,6 +421,14 @@ class LocalHashing(PrimeFieldDesign):
             )
         return super().from_fields(fields) if kind == "linear" else AffineHashing.from_fields(fields)
 
+    def _ancillary(self) -> Ancillary | None:
+        """Return the hash functions, which are uniform after every answer."""
+        if self.dimension == 1:
+            return None
+        functions = self.blocks.with_one
+        classes = np.arange(self.blocks.number) // self.field
+        return Ancillary("hash functions", classes, np.full(functions, 1 / functions), ordered=False)
+
     def _space(self) -> str:
         digits = counted(self.dimension, "digit", "digits")
         return f"of {digits} to {self.field} values"
@@ -463,27 +439,3 @@ class LocalHashing(PrimeFieldDesign):
             f"one of {self.blocks.with_one:,} hash functions and one of its {self.field:,} values, and so the set "
             f"of the {'' if self._support_size else 'about '}{size:,.4g} answers with that hash"
         )
-
-
-class HashLaw(BlockLaw):
-    """Law of linear hashing."""
-
-    design: LocalHashing
-
-    @property
-    def types(self) -> HashTypes | None:
-        return None if self.exclusive else HashTypes(self.design)
-
-
-class HashTypes(BlockTypes):
-    """The possible reports of linear hashing."""
-
-    design: LocalHashing
-
-    def ancillary(self) -> Ancillary | None:
-        """Return the hash functions, which are uniform after every answer."""
-        if self.design.dimension == 1:
-            return None
-        functions = self.design.blocks.with_one
-        classes = np.arange(self.design.blocks.number) // self.design.field
-        return Ancillary("hash functions", classes, np.full(functions, 1 / functions), ordered=False)

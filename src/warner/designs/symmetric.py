@@ -84,6 +84,10 @@ class Symmetric(Design):
         """Number of answers that a report supports; None if it varies."""
         return 1
 
+    @property
+    def _largest_support(self) -> int:
+        return self.k if self._support_size is None else self._support_size
+
     @abstractmethod
     def supports(self, reports: Counts) -> Mask:
         """Return which answers each report supports, a row for each report."""
@@ -329,6 +333,9 @@ class SymmetricEstimator(LinearEstimator):
         """Return 1 / |p - q|, the change of a share, times n, if one report changes."""
         a, b, total = self.law.symmetry.whole
         return total / abs(a - b) if a != b else math.inf
+
+    def largest_support(self) -> int:
+        return self.law.design._largest_support
 
     def second_moments(self, memberships: Array) -> Array:
         weights = memberships - memberships.mean()
