@@ -155,7 +155,7 @@ def test_a_realised_interval_of_a_set_holds_a_possible_share(epsilon: float) -> 
     # Of 100 people 69 hold a or c. With so little noise the reports are the answers, but for one or two of them.
     design = LocalHashing(list("abcd"), epsilon=epsilon)
     rng, times = np.random.default_rng(1), 400
-    histograms = design.law._simulate_reports_of_people(np.array([60, 30, 9, 1]), rng=rng, size=times)
+    histograms = design.law._simulate_reports_of_people(np.array([60, 30, 9, 1]), rng, (times,))
     found = limits(tally_of(design, histograms, 100), REALISED, sets=[[0, 2]])
     # Four binomial standard errors below the level.
     assert inside(found.low[:, 0], 0.69, found.high[:, 0]).mean() >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / times)
@@ -187,7 +187,7 @@ def test_pooled_realised_sets_and_differences_cover() -> None:
     rng, times, everybody = np.random.default_rng(3), 300, (np.array([20, 10, 8, 2]), np.array([12, 5, 2, 1]))
     real = np.sum(everybody, axis=0) / 60
     drawn = [
-        design.law._simulate_reports_of_people(people, rng=rng, size=times)
+        design.law._simulate_reports_of_people(people, rng, (times,))
         for design, people in zip(designs, everybody, strict=True)
     ]
     together = pool([tally_of(*part) for part in zip(designs, drawn, (40, 20), strict=True)])

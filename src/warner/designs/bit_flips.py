@@ -53,22 +53,20 @@ from warner.designs.facts import (
     NOBODY,
     ChannelOperator,
     Counted,
-    Estimand,
     LinearCombination,
     ProbabilityBounds,
     SamplingModel,
     Symmetry,
-    contrast_moments,
     sizes_of,
     summed,
 )
 from warner.designs.labels import Domain, Labels, first_and_last
-from warner.designs.law import Law, LinearEstimator, once_per_design
+from warner.designs.law import once_per_design
 from warner.designs.report_forms import AskedBitForm
-from warner.designs.symmetric import Budget, FromOdds, NumberReader
+from warner.designs.symmetric import Budget, FromOdds, NumberReader, SymmetricEstimator, SymmetricLaw, centered_squares
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers, Mask
+    from warner.arrays import Array, Counts, Integers, Mask, Sets
 
 ASKED_AT_ONCE = 2**23  # respondents times answers that are drawn together
 
@@ -258,14 +256,10 @@ class BitFlips(FromOdds):
         )
 
 
-class BitFlipsLaw(Law):
+class BitFlipsLaw(SymmetricLaw):
     """Law of bit flips: counts of ones and zeros of each answer."""
 
-    design: BitFlips
-
-    @property
-    def symmetry(self) -> Symmetry:
-        return self.design.symmetry
+    design: BitFlips  # type: ignore[assignment]
 
     @property
     def support_size(self) -> int:
@@ -344,39 +338,25 @@ class BitFlipsLaw(Law):
             lambda w: (gain / k) ** 2 * (w[..., :k] + w[..., k:]),
         )
 
-    def sampling_model(
-        self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
-    ) -> SamplingModel:
-        sets, minus, target = estimand
+    @property
+    def _gain(self) -> float:
+        return 1.0
+
+    def _evidence(self, counts: Counts) -> Counts:
+        ones, zeros = counts[..., : self.k], counts[..., self.k :]
+        return np.asarray(self.linear.influence() * (ones - self.design.q * (ones + zeros)))
+
+    def _binomial_model(self, counts: Counts, n: Array, sets: Sets | None, minus: Sets | None) -> SamplingModel:
         ones, zeros = counts[..., : self.k], counts[..., self.k :]
         if sets is None:
             return self._binomial(ones, zeros)
-        evidence = ones - self.design.q * (ones + zeros)
-        if isinstance(sets, LinearCombination):
-            return self._combination_model(evidence, n, sets, target)
-        sizes, others = sizes_of(sets), np.zeros(len(sets), dtype=np.int64) if minus is None else sizes_of(minus)
-        single, but_one = sizes == 1, (sizes == self.k - 1) & (sizes > 1)
-        binomial = np.asarray((single | but_one) & (minus is None))
+        sizes = sizes_of(sets)
+        but_one = (sizes == self.k - 1) & (sizes > 1)
         # All but one answer: bits of 0 for that one answer count for the others.
         inside = [summed(bits, sets) for bits in (ones, zeros)]
         outside = [bits.sum(axis=-1, keepdims=True) - part for bits, part in ((zeros, inside[1]), (ones, inside[0]))]
-        own = self._binomial(*(np.where(but_one, out, part) for part, out in zip(inside, outside, strict=True)))
-        if binomial.all():
-            return own
-        level, everything = (sizes - others) / self.k, evidence.sum(axis=-1, keepdims=True)
-        first = summed(evidence, sets) - sizes / self.k * everything
-        second = np.zeros_like(first) if minus is None else summed(evidence, minus) - others / self.k * everything
-        worth = self.linear.influence()
-        share = level + worth * (first - second) / n
-        # Shares of both sets, with one report added
-        one, two = (
-            np.clip(m / self.k + worth * part / (n + 1), 0, 1) for part, m in ((first, sizes), (second, others))
-        )
-        mean, square = contrast_moments(one, two, level)
-        squares = sizes + others - (sizes - others) ** 2 / self.k
-        error = np.sqrt(self._variance(squares, mean, square, target) / n)
-        scores = self._scores(sizes) if minus is None else None
-        return replace(own, exact=binomial).with_scores_where_not_binomial(n, share, error, scores)
+        model = self._binomial(*(np.where(but_one, out, part) for part, out in zip(inside, outside, strict=True)))
+        return replace(model, exact=np.asarray(((sizes == 1) | but_one) & (minus is None)))
 
     def _binomial(self, ones: Counts, zeros: Counts) -> SamplingModel:
         """Return the binomial model of ones among covered answers; uninformative if an answer was never covered."""
@@ -385,50 +365,40 @@ class BitFlipsLaw(Law):
         count = np.where(uncovered, NOBODY * middle, ones)
         return SamplingModel(count, np.where(uncovered, NOBODY, trials), self.design.q, self.symmetry.gain, np.True_)
 
-    def _variance(self, squares: Array, mean: Array, square: Array, target: str) -> Array:
-        """Variance of one report's score, conditional on the answers for target `realised`."""
-        noise = float(self.symmetry.variance_of_absent) * squares
-        asked = float(self.symmetry.asked)
-        return np.asarray(noise + (square / asked - mean**2 if target == "population" else square * (1 / asked - 1)))
+    def _variance(
+        self, sets: Sets, minus: Sets | None, mean: Array, square: Array, n: Array, histogram: Counts | None
+    ) -> Array:
+        noise = float(self.symmetry.variance_of_absent) * centered_squares(sets, minus, self.k)
+        return np.asarray(noise + (square / float(self.symmetry.asked) - mean**2))
 
-    def _combination_model(self, evidence: Array, n: Array, sets: LinearCombination, target: str) -> SamplingModel:
-        """Return the sampling model of linear combinations, with the weights u - mean(u), whose sum is zero."""
-        level, worth = sets.memberships.mean(axis=-1), self.linear.influence()
-        weights = sets.memberships - level[:, np.newaxis]
-        share = level + worth * evidence @ weights.T / n
-        # Mean and mean square of the weights among the respondents, with one report added
-        mean = np.clip(worth * evidence @ weights.T / (n + 1), weights.min(axis=-1), weights.max(axis=-1))
-        squares = weights**2
-        average = squares.mean(axis=-1)
-        square = average + worth * evidence @ (squares - average[:, np.newaxis]).T / (n + 1)
-        square = np.clip(square, mean**2, squares.max(axis=-1))
-        variance = self._variance(squares.sum(axis=-1), mean, square, target)
-        ends = (np.sort(end, axis=-1) for end in self._bit_range(weights))
-        lowest, highest = next(ends)[:, : self.design.size], next(ends)[:, self.k - self.design.size :]
-        scores = level + worth * lowest.sum(axis=-1), level + worth * highest.sum(axis=-1)
-        return SamplingModel(n * share, n, 0.0, 1.0, np.zeros(len(sets), dtype=bool), np.sqrt(variance / n), scores)
+    def _scores(self, sets: Sets) -> tuple[Array, Array]:
+        """Bounds of one report's score: the d bits that contribute most."""
+        size, worth = self.design.size, self.linear.influence()
+        if isinstance(sets, LinearCombination):
+            level = sets.memberships.mean(axis=-1)
+            low, high = (np.sort(end, axis=-1) for end in self._bit_range(sets.memberships - level[:, np.newaxis]))
+            least, most = low[:, :size].sum(axis=-1), high[:, self.k - size :].sum(axis=-1)
+            return level + worth * least, level + worth * most
+        sizes = sizes_of(sets)
+        level = sizes / self.k
+        inside, outside = self._bit_range(1 - level), self._bit_range(-level)
+
+        def total(inner: Array, outer: Array) -> Array:  # of bits inside first, where these say more
+            first = np.abs(inner) >= np.abs(outer)
+            many = np.minimum(size, np.where(first, sizes, self.k - sizes))
+            larger, smaller = np.where(first, inner, outer), np.where(first, outer, inner)
+            return np.asarray(many * larger + (size - many) * smaller)
+
+        least, most = (level + worth * total(*pair) for pair in zip(inside, outside, strict=True))
+        return least, most
 
     def _bit_range(self, weights: Array) -> tuple[Array, Array]:
         """Smallest and largest contribution of one bit, for answers with these weights."""
         one, zero = weights * (1 - self.design.q), -weights * self.design.q
         return np.minimum(one, zero), np.maximum(one, zero)
 
-    def _scores(self, sizes: Integers) -> tuple[Array, Array]:
-        """Bounds of one report's score for sets of m answers: the d bits that contribute most."""
-        level = sizes / self.k
-        inside, outside = self._bit_range(1 - level), self._bit_range(-level)
 
-        def total(inner: Array, outer: Array) -> Array:  # of bits inside first, where these say more
-            first = np.abs(inner) >= np.abs(outer)
-            many = np.minimum(self.design.size, np.where(first, sizes, self.k - sizes))
-            larger, smaller = np.where(first, inner, outer), np.where(first, outer, inner)
-            return np.asarray(many * larger + (self.design.size - many) * smaller)
-
-        least, most = (level + self.linear.influence() * total(*pair) for pair in zip(inside, outside, strict=True))
-        return least, most
-
-
-class BitEstimator(LinearEstimator):
+class BitEstimator(SymmetricEstimator):
     """Unbiased shares from the bits of the reports that cover each answer."""
 
     law: BitFlipsLaw

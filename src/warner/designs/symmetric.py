@@ -86,7 +86,8 @@ class Symmetric(Design):
 
     @property
     def _largest_support(self) -> int:
-        return self.k if self._support_size is None else self._support_size
+        """Largest number of answers that a report supports, if it varies."""
+        return self.k
 
     @abstractmethod
     def supports(self, reports: Counts) -> Mask:
@@ -197,131 +198,130 @@ class SymmetricLaw(Law):
     ) -> SamplingModel:
         """Return the sampling model: binomial for an answer, for all but one, and where reports count once.
 
-        For any weights w of the answers that sum to zero, with W2 the sum of their squares, the weighted support t of
-        a report depends on the answer x that is held through w_x alone:
-
-            E t   = (p-q) w_x
-            E t^2 = q W2 + (p-q) w_x^2 - neither W2 - 2 (both - neither) w_x^2
-
         A set of m answers has the weights 1 - m/K inside and -m/K outside: that its share and the rest are one is used,
         which makes the variance that of the noise in m (1 - m/K) answers. It grows with m up to the half of all.
         """
         sets, minus, target = estimand
+        if isinstance(sets, LinearCombination):
+            model = SamplingModel(n, n, 0.0, 1.0, np.zeros(len(sets), dtype=bool))
+        else:
+            model = self._binomial_model(counts, n, sets, minus)
+        if sets is None or np.all(model.exact):
+            return model
+        share, mean, square = self._moments(self._evidence(counts), n, sets, minus)
+        if target == "population":
+            variance = self._variance(sets, minus, mean, square, n, histogram)
+        else:  # without sampling variance
+            variance = self._noise(sets, minus, square, counts, n)
+        error = np.sqrt(np.maximum(variance, 0) / n) / abs(self._gain)
+        scores = self._scores(sets) if minus is None else None
+        return model.with_scores_where_not_binomial(n, share, error, scores)
+
+    def _moments(self, evidence: Counts, n: Array, sets: Sets, minus: Sets | None) -> tuple[Array, Array, Array]:
+        """Return unbiased shares of sets, less those of `minus`, and mean and mean square of the weights.
+
+        The moments are those among the respondents, with one report added that supports half of the answers, of shape
+        (groups, sets).
+        """
+        scale, more = n * self._gain, (n + 1) * self._gain
+        if isinstance(sets, LinearCombination):
+            level = sets.memberships.mean(axis=-1)
+            weights = sets.memberships - level[:, np.newaxis]
+            weighted, squares = evidence @ weights.T, weights**2
+            mean = np.clip(weighted / more, weights.min(axis=-1), weights.max(axis=-1))
+            average = squares.mean(axis=-1)
+            square = average + evidence @ (squares - average[:, np.newaxis]).T / more
+            return level + weighted / scale, mean, np.clip(square, mean**2, squares.max(axis=-1))
+        sizes = sizes_of(sets)
+        count = summed(evidence, sets).astype(np.float64)
+        everything = evidence.sum(axis=-1, keepdims=True).astype(np.float64)
+        other = np.zeros_like(count) if minus is None else summed(evidence, minus).astype(np.float64)
+        others = np.zeros_like(sizes) if minus is None else sizes_of(minus)
+        level = (sizes - others) / self.k
+        first, second = (
+            np.clip(m / self.k + (c - m / self.k * everything) / more, 0, 1)
+            for c, m in ((count, sizes), (other, others))
+        )
+        return level + (count - other - level * everything) / scale, *contrast_moments(first, second, level)
+
+    @property
+    def _gain(self) -> float:
+        """Increase of the mean evidence of a report for an answer, per unit of its share."""
+        return self.symmetry.gain
+
+    def _evidence(self, counts: Counts) -> Counts:
+        """Return sums for each answer whose sums with weights, which sum to zero, are unbiased for those of shares."""
+        return counts
+
+    def _binomial_model(self, counts: Counts, n: Array, sets: Sets | None, minus: Sets | None) -> SamplingModel:
+        """Return binomial counts, and which of them are `exact`."""
         q, gain = self.design.q, self.symmetry.gain
         if sets is None:
             return SamplingModel(counts, n, q, gain, np.True_)  # the counts as they are: equal ones stay equal
-        if isinstance(sets, LinearCombination):
-            return self._combination_model(counts, n, sets, target, histogram)
         sizes = sizes_of(sets)
         count = summed(counts, sets).astype(np.float64)
-        everything = counts.sum(axis=-1, keepdims=True).astype(np.float64)
         # A report is in the set or not: where it counts once, of one answer, and of all but one.
         but_one = (sizes == self.k - 1) & (sizes > 1) & (not self.exclusive)
         binomial = np.asarray((self.exclusive | (sizes == 1) | but_one) & (minus is None))
-        counted = np.where(but_one, n - everything + count, count)
+        counted = np.where(but_one, n - counts.sum(axis=-1, keepdims=True).astype(np.float64) + count, count)
         base = np.asarray(np.where(but_one, 1 - self.design.p, sizes * q), dtype=np.float64)
-        if binomial.all():
-            return SamplingModel(counted, n, base, gain, np.True_)
-        share, variance = self._linear(counts, n, sets, minus, target, histogram)
-        error = np.sqrt(np.maximum(variance, 0) / n) / abs(gain)
-        scores = self._scores(sizes) if minus is None else None
-        return SamplingModel(counted, n, base, gain, binomial).with_scores_where_not_binomial(n, share, error, scores)
+        return SamplingModel(counted, n, base, gain, binomial)
 
-    def _linear(
-        self, counts: Counts, n: Array, sets: Sets, minus: Sets | None, target: str, histogram: Counts | None
-    ) -> tuple[Array, Array]:
-        """Return unbiased shares of sets, less those of `minus`, and the variance of one report's weighted support."""
-        gain = self.symmetry.gain
-        sizes = sizes_of(sets)
-        count = summed(counts, sets).astype(np.float64)
-        everything = counts.sum(axis=-1, keepdims=True).astype(np.float64)
-        other = np.zeros_like(count) if minus is None else summed(counts, minus).astype(np.float64)
-        others = np.zeros_like(sizes) if minus is None else sizes_of(minus)
-        level = (sizes - others) / self.k
-        share = level + (count - other - level * everything) / (n * gain)
-        # Shares of both sets, with one report added that supports half of the answers
-        first, second = (
-            np.clip(m / self.k + (c - m / self.k * everything) / ((n + 1) * gain), 0, 1)
-            for c, m in ((count, sizes), (other, others))
-        )
-        mean, square = contrast_moments(first, second, level)
-        if target == "population":
-            return share, self._variance(sets, minus, mean, square, n, histogram)
-        return share, self._noise(sets, minus, square, counts, n)  # without sampling variance
+    def _scores(self, sets: Sets) -> tuple[Array, Array]:
+        """Bounds of one report's score: level + weights of at most `support_size` answers / (p - q).
 
-    def _combination_model(
-        self, counts: Counts, n: Array, sets: LinearCombination, target: str, histogram: Counts | None
-    ) -> SamplingModel:
-        """Return the sampling model of linear combinations, by the weights u - mean(u); see `sampling_model`."""
-        level = sets.memberships.mean(axis=-1)
-        weights = sets.memberships - level[:, np.newaxis]
-        least, most = weights.min(axis=-1), weights.max(axis=-1)
-        gain = self.symmetry.gain
-        share = level + counts @ weights.T / (n * gain)
-        # Mean and mean square of the weights among the respondents, with such a report added
-        mean = np.clip(counts @ weights.T / ((n + 1) * gain), least, most)
-        squares = weights**2
-        average = squares.mean(axis=-1)
-        square = average + counts @ (squares - average[:, np.newaxis]).T / ((n + 1) * gain)
-        square = np.clip(square, mean**2, squares.max(axis=-1))
-        if target == "population":
-            variance = self._variance(sets, None, mean, square, n, histogram)
+        For sets of m answers the level is m/K.
+        """
+        s = self.support_size
+        if isinstance(sets, LinearCombination):
+            level = sets.memberships.mean(axis=-1)
+            ordered = np.sort(sets.memberships - level[:, np.newaxis], axis=-1)
+            if s is None:
+                least, most = np.minimum(ordered, 0).sum(axis=-1), np.maximum(ordered, 0).sum(axis=-1)
+            else:
+                least, most = ordered[:, :s].sum(axis=-1), ordered[:, -s:].sum(axis=-1)
         else:
-            variance = self._noise(sets, None, square, counts, n)
-        # One report supports at most `support_size` answers: sums of the largest and of the smallest weights bound it.
-        ordered = np.sort(weights, axis=-1)
-        if self.support_size is None:
-            lowest, highest = np.minimum(ordered, 0).sum(axis=-1), np.maximum(ordered, 0).sum(axis=-1)
-        else:
-            lowest, highest = (
-                ordered[:, : self.support_size].sum(axis=-1),
-                ordered[:, -self.support_size :].sum(axis=-1),
-            )
-        ends = level + lowest / gain, level + highest / gain
-        return SamplingModel(
-            n * share,
-            n,
-            0.0,
-            1.0,
-            np.zeros(len(sets), dtype=bool),
-            np.sqrt(np.maximum(variance, 0) / n) / abs(gain),
-            (np.minimum(*ends), np.maximum(*ends)),
-        )
-
-    def _scores(self, sizes: Integers) -> tuple[Array, Array]:
-        """Bounds of one report's score for sets of m answers: m/K + (support inside - m/K of all) / (p - q)."""
-        level, s = sizes / self.k, self.support_size
-        if s is None:  # at most all answers of the set and no other, at least all others alone
-            most = sizes * (1 - level)
-            least = -most
-        else:
-            least, most = np.maximum(s + sizes - self.k, 0) - level * s, np.minimum(s, sizes) - level * s
+            sizes = sizes_of(sets)
+            level = sizes / self.k
+            if s is None:  # at most all answers of the set and no other, at least all others alone
+                most = sizes * (1 - level)
+                least = -most
+            else:
+                least, most = np.maximum(s + sizes - self.k, 0) - level * s, np.minimum(s, sizes) - level * s
         ends = level + least / self.symmetry.gain, level + most / self.symmetry.gain
         return np.minimum(*ends), np.maximum(*ends)
 
     def _variance(
         self, sets: Sets, minus: Sets | None, mean: Array, square: Array, n: Array, histogram: Counts | None
     ) -> Array:
-        """Variance of the weighted support of one report; see `sampling_model`.
+        """Variance of the weighted support t of one report.
 
-        `mean` and `square` are the moments of the weights among the respondents, of shape (groups, sets).
+        For any weights w of the answers that sum to zero, with W2 the sum of their squares, t depends on the answer x
+        that is held through w_x alone:
+
+            E t   = (p-q) w_x
+            E t^2 = q W2 + (p-q) w_x^2 - neither W2 - 2 (both - neither) w_x^2
         """
         q, gain = self.design.q, self.symmetry.gain
         both, neither = float(self.symmetry.both), float(self.symmetry.neither)
-        sizes, others = sizes_of(sets), 0 if minus is None else sizes_of(minus)
-        members = (sets.memberships**2).sum(axis=-1) if isinstance(sets, LinearCombination) else sizes
-        squares = members + others - (sizes - others) ** 2 / self.k
+        squares = centered_squares(sets, minus, self.k)
         variance: Array = (q - neither) * squares + (gain - 2 * (both - neither)) * square - (gain * mean) ** 2
         return variance
 
     def _noise(self, sets: Sets, minus: Sets | None, square: Array, counts: Counts, n: Array) -> Array:
         """Variance of the weighted support of one report given the answer, averaged over the respondents.
 
-        That is E t^2 - (E t)^2 of `sampling_model` for each answer, and never a difference of two estimates, which
-        would cancel with little noise. `square` is the mean square of the weights among the respondents, of shape
-        (groups, sets).
+        That is E t^2 - (E t)^2 for each answer, and never a difference of two estimates, which would cancel with little
+        noise.
         """
         return self._variance(sets, minus, np.sqrt(square), square, n, None)
+
+
+def centered_squares(sets: Sets, minus: Sets | None, k: int) -> Array:
+    """Return the sum of the squared weights of each set, less `minus`, with weights that sum to zero."""
+    sizes, others = sizes_of(sets), 0 if minus is None else sizes_of(minus)
+    members = (sets.memberships**2).sum(axis=-1) if isinstance(sets, LinearCombination) else sizes
+    return np.asarray(members + others - (sizes - others) ** 2 / k)
 
 
 class SymmetricEstimator(LinearEstimator):
@@ -335,13 +335,13 @@ class SymmetricEstimator(LinearEstimator):
         return total / abs(a - b) if a != b else math.inf
 
     def largest_support(self) -> int:
-        return self.law.design._largest_support
+        return self.law.design._largest_support if self.law.support_size is None else self.law.support_size
 
     def second_moments(self, memberships: Array) -> Array:
         weights = memberships - memberships.mean()
         sets = LinearCombination(memberships[np.newaxis])
-        variance = SymmetricLaw._variance(self.law, sets, None, weights, weights**2, np.ones(1), None)
-        return np.asarray(variance / self.law.symmetry.gain**2 + memberships**2)
+        variance = self.law._variance(sets, None, weights, weights**2, np.ones(1), None)
+        return np.asarray(variance / self.law._gain**2 + memberships**2)
 
 
 # Odds
