@@ -47,7 +47,7 @@ import numpy as np
 from warner.designs.bit_vectors import bit_sums, for_each
 from warner.designs.bits import Incidence
 from warner.designs.contract import LARGEST_CHANNEL
-from warner.designs.draws import Compared, RandomBytes, bernoulli, selection, selections
+from warner.designs.draws import Compared, RandomBytes, bernoulli, in_batches, selection, selections
 from warner.designs.exact import Number, Odds, refuse_wide
 from warner.designs.facts import (
     NOBODY,
@@ -202,16 +202,11 @@ class BitFlips(FromOdds):
 
     # Reports
 
+    @in_batches(lambda design: max(1, ASKED_AT_ONCE // design.k))
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        reports = np.empty((answers.size, self.report_form.width), dtype=np.uint8)
-        step = max(1, ASKED_AT_ONCE // self.k)
-        for start in range(0, answers.size, step):
-            truth = answers[start : start + step]
-            asked = self._draw_covered(truth.size, random_bytes)
-            indices = self._covered_positions(asked)
-            bits = self._draw_bits((indices == truth[:, np.newaxis]), random_bytes)
-            reports[start : start + step] = self._packed(asked, bits, indices)
-        return reports
+        asked = self._draw_covered(answers.size, random_bytes)
+        indices = self._covered_positions(asked)
+        return self._packed(asked, self._draw_bits(indices == answers[:, np.newaxis], random_bytes), indices)
 
     def _draw_covered(self, size: int, random_bytes: RandomBytes) -> Counts:
         if size == 1:

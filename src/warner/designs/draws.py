@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import wraps
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from warner.designs.exact import TOTAL_LIMIT
 
 if TYPE_CHECKING:
-    from warner.arrays import Counts, Mask
+    from warner.arrays import Counts, Integers, Mask
 
 RandomBytes: TypeAlias = Callable[[int], bytes]
+Draw: TypeAlias = Callable[[Any, Any, RandomBytes], Any]  # design, answers and random bytes to reports
 
 BYTES_AHEAD = 2**10  # bytes that are asked of the operating system at a time, where they are needed one by one
 REPORTS_AT_ONCE = 2**14  # reports drawn at a time: the arithmetic stays in the processor's cache
@@ -69,6 +71,35 @@ def bernoulli(size: int, n: int | Counts, d: int, random_bytes: RandomBytes) -> 
         if rest if isinstance(rest, int) else rest.any():
             bits[equal] = bernoulli(equal.size, rest, d, random_bytes)
     return bits
+
+
+def truth_or_lie(drawn: Counts, truth: Integers, a: int, b: int) -> Integers:
+    """Return the truth where the number drawn is below a, otherwise lie number (drawn - a) // b in order."""
+    numbers = drawn if drawn.dtype == object else drawn.view(np.int64)  # wider ones are Python's own
+    lies: Integers = (np.maximum(numbers - a, 0) // max(b, 1)).astype(np.int64, copy=False)  # not used where it is true
+    lies += lies >= truth  # skipping the truth
+    return np.where(numbers < a, truth, lies)
+
+
+def in_batches(reports_at_once: Callable[[Any], int] = lambda _: REPORTS_AT_ONCE) -> Callable[[Draw], Draw]:
+    """Decorate the draw of a design: reports are drawn so many at a time, with the same arithmetic."""
+
+    def decorated(draw: Draw) -> Draw:
+        @wraps(draw)
+        def drawn(design: Any, answers: Integers, random_bytes: RandomBytes) -> Counts:
+            step = reports_at_once(design)
+            first = draw(design, answers[:step], random_bytes)
+            if len(answers) <= step:
+                return first
+            reports = np.empty((len(answers), *first.shape[1:]), dtype=first.dtype)
+            reports[:step] = first
+            for start in range(step, len(answers), step):
+                reports[start : start + step] = draw(design, answers[start : start + step], random_bytes)
+            return reports
+
+        return drawn
+
+    return decorated
 
 
 def selection(size: int, among: int, random_bytes: RandomBytes) -> bytearray:

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.designs.block_designs import BlockDesign, BlockParameters
-from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
+from warner.designs.draws import RandomBytes, in_batches, uniform
 from warner.designs.finite_geometry import even_sums
 from warner.designs.symmetric import Budget, NumberReader, refuse_odds
 
@@ -153,16 +153,13 @@ class HadamardResponse(BlockDesign):
         reports = high + numbers  # bits from the lowest one on move up by one place
         return np.where(_even(reports, points), reports, reports | lowest)
 
+    @in_batches()
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        a = self.odds[0]
-        reports = np.empty_like(answers)
-        for start in range(0, answers.size, REPORTS_AT_ONCE):
-            points = answers[start : start + REPORTS_AT_ONCE] + 1
-            drawn = uniform(points.size, self.draws[0], random_bytes).astype(np.int64)
-            vectors = drawn & (2**self.bits - 1)
-            wrong = _even(vectors, points) == (drawn >> self.bits >= a)
-            reports[start : start + REPORTS_AT_ONCE] = vectors ^ (wrong * (points & -points))
-        return reports
+        points = answers + 1
+        drawn = uniform(points.size, self.draws[0], random_bytes).astype(np.int64)
+        vectors = drawn & (2**self.bits - 1)
+        wrong = _even(vectors, points) == (drawn >> self.bits >= self.odds[0])
+        return vectors ^ (wrong * (points & -points))
 
     def _opening(self) -> str:
         return f"HadamardResponse of {self.bits} bits among"

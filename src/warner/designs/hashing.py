@@ -50,7 +50,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from warner.designs.block_designs import PrimeFieldDesign, deniability
-from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
+from warner.designs.draws import RandomBytes, in_batches, truth_or_lie, uniform
 from warner.designs.facts import Ancillary, Symmetry
 from warner.designs.finite_geometry import (
     VECTORS_ONE_BY_ONE,
@@ -181,18 +181,14 @@ class AffineHashing(OddsDesign):
             cls(4, odds=(2, 1), values=2, prime=7),
         )
 
+    @in_batches()
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        (a, b), reports = self.odds, np.empty((answers.size, 3), dtype=np.int64)
-        for start in range(0, answers.size, REPORTS_AT_ONCE):
-            rows, truth = reports[start : start + REPORTS_AT_ONCE], answers[start : start + REPORTS_AT_ONCE]
-            rows[:, 0] = uniform(truth.size, self.prime - 1, random_bytes) + np.uint64(1)
-            rows[:, 1] = uniform(truth.size, self.prime, random_bytes)
-            drawn = uniform(truth.size, a + (self.values - 1) * b, random_bytes).astype(np.int64)
-            hashes = self._hashed(rows, truth)
-            lies = np.maximum(drawn - a, 0) // max(b, 1)
-            lies += lies >= hashes  # in their order, skipping the true one
-            rows[:, 2] = np.where(drawn < a, hashes, lies)
-        return reports
+        rows = np.empty((answers.size, 3), dtype=np.int64)
+        for column, below in enumerate(self.draws):
+            rows[:, column] = uniform(answers.size, below, random_bytes)
+        rows[:, 0] += 1
+        rows[:, 2] = truth_or_lie(rows[:, 2], self._hashed(rows, answers), *self.odds)
+        return rows
 
     def _hashed(self, reports: Integers, answers: Integers) -> Integers:
         """Return the hashes of answers, of a shape that broadcasts with (reports,), under these reports' functions."""
@@ -384,22 +380,15 @@ class LocalHashing(PrimeFieldDesign):
         factors = few_digits(canonical_number(direction, field), field, dimension)
         return inner_product(factors, few_digits(answer, field, dimension), field)
 
+    @in_batches()
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        (a, b), field, total = self.odds, self.field, self.draws[0]
-        reports = np.empty_like(answers)
-        for start in range(0, answers.size, REPORTS_AT_ONCE):
-            truth = answers[start : start + REPORTS_AT_ONCE]
-            drawn = uniform(truth.size, total, random_bytes)
-            drawn = drawn if drawn.dtype == object else drawn.astype(np.int64)  # chains may need wider numbers
-            quotient = drawn // (a + (field - 1) * b)
-            drawn = drawn - quotient * (a + (field - 1) * b)
-            directions: Integers = quotient.astype(np.int64)
-            hashes = self._hashed(truth, directions)
-            lies: Integers = (np.maximum(drawn - a, 0) // max(b, 1)).astype(np.int64)
-            lies += lies >= hashes  # in their order, skipping the true one
-            honest = (drawn < a).astype(bool, copy=False)
-            reports[start : start + REPORTS_AT_ONCE] = directions * field + np.where(honest, hashes, lies)
-        return reports
+        (a, b), field = self.odds, self.field
+        drawn = uniform(answers.size, self.draws[0], random_bytes)
+        drawn = drawn if drawn.dtype == object else drawn.astype(np.int64)  # chains may need wider numbers
+        quotient = drawn // (a + (field - 1) * b)
+        directions: Integers = quotient.astype(np.int64)
+        hashes = self._hashed(answers, directions)
+        return directions * field + truth_or_lie(drawn - quotient * (a + (field - 1) * b), hashes, a, b)
 
     def _at_odds(self, a: int, b: int) -> LocalHashing:
         """Return the same functions at other odds, which may need more than one 64-bit draw, as in a chain."""

@@ -68,7 +68,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from warner.designs.contract import WITHOUT_LIST, Device, revealed
-from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
+from warner.designs.draws import RandomBytes, in_batches, truth_or_lie, uniform
 from warner.designs.exact import TOTAL_LIMIT, Number, Odds, is_decimal, odds_as_given, odds_from_json, whole_number
 from warner.designs.finite_geometry import digits, few_digits, is_prime, modulo, next_prime, primes_up_to
 from warner.designs.labels import MISSING, OUTSIDE, from_text, is_missing, refuse_answers
@@ -514,15 +514,13 @@ class OpenDomain(Device):
         if len(blocks) <= ONE_BY_ONE:
             rows = [self._drawn(row, random_bytes) for row in blocks.tolist()]
             return np.array(rows, dtype=np.int64).reshape(-1, self.levels + 2)
-        parts = [
-            self._draw(blocks[i : i + REPORTS_AT_ONCE], random_bytes) for i in range(0, len(blocks), REPORTS_AT_ONCE)
-        ]
-        return np.concatenate(parts)
+        return np.asarray(self._draw(blocks, random_bytes))
 
     def draw_last(self, blocks: Integers, random_bytes: RandomBytes) -> Integers:
         """Draw a report of the last level for each value: `draw` without the draw of the level."""
         return self._drawn_at(np.full(len(blocks), self.levels), blocks, random_bytes)
 
+    @in_batches()
     def _draw(self, blocks: Integers, random_bytes: RandomBytes) -> Integers:
         ends = np.cumsum(self.weights)
         drawn = uniform(len(blocks), int(ends[-1]), random_bytes).astype(np.int64)
@@ -532,7 +530,7 @@ class OpenDomain(Device):
         n, g, (a, b) = len(blocks), self.field, self.odds
         rows = np.zeros((n, self.levels + 2), dtype=np.int64)
         self._draw_directions(rows, random_bytes)
-        drawn = uniform(n, a + (g - 1) * b, random_bytes).astype(np.int64)
+        drawn = uniform(n, a + (g - 1) * b, random_bytes)
         # The hash of all blocks up to the level: the same arithmetic whatever level and value are.
         hashes = np.zeros(n, dtype=np.int64)
         for index, tau in enumerate(self.digits):
@@ -540,9 +538,7 @@ class OpenDomain(Device):
             rows[beyond, index + 1] = 0
             product = (digits(rows[:, index + 1], g, tau) * digits(blocks[:, index], g, tau)).sum(axis=0)
             hashes = modulo(hashes + product, g)
-        lies = np.maximum(drawn - a, 0) // max(b, 1)
-        lies += lies >= hashes  # in their order, skipping the true one
-        rows[:, 0], rows[:, -1] = level, np.where(drawn < a, hashes, lies)
+        rows[:, 0], rows[:, -1] = level, truth_or_lie(drawn, hashes, a, b)
         return rows
 
     def _draw_directions(self, rows: Integers, random_bytes: RandomBytes) -> None:

@@ -32,7 +32,7 @@ import numpy as np
 
 from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL, Design
-from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
+from warner.designs.draws import RandomBytes, in_batches, uniform
 from warner.designs.exact import Number, exact
 from warner.designs.facts import NOBODY, CumulativeSets, LinearCombination, Nested, SamplingModel, memberships
 from warner.designs.labels import Domain, Labels, canonical, grid_to_json, is_missing, step_of
@@ -314,13 +314,9 @@ class OrderedDesign(FromOdds):
     def draws(self) -> tuple[int, ...]:
         return (self.total,)
 
+    @in_batches()
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        reports = np.empty_like(answers)
-        for start in range(0, answers.size, REPORTS_AT_ONCE):
-            some = slice(start, start + REPORTS_AT_ONCE)
-            truth = answers[some]
-            reports[some] = self._reported(truth, uniform(truth.size, self.total, random_bytes))
-        return reports
+        return self._reported(answers, uniform(answers.size, self.total, random_bytes))
 
     def as_channel(self) -> Channel:
         if self.k > LARGEST_CHANNEL:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.designs.block_designs import PrimeFieldDesign
-from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
+from warner.designs.draws import RandomBytes, in_batches, uniform
 from warner.designs.finite_geometry import (
     VECTORS_ONE_BY_ONE,
     canonical_number,
@@ -132,19 +132,16 @@ class ProjectiveGeometry(PrimeFieldDesign):
     def _block_with(self, answers: Integers, numbers: Integers) -> Integers:
         return self._completed(answers, canonical_numbers(numbers, self.field, self.dimension - 1), 0)
 
+    @in_batches()
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        (a, b), through, total = self.odds, self.blocks.with_one, self.draws[0]
-        reports = np.empty_like(answers)
-        for start in range(0, answers.size, REPORTS_AT_ONCE):
-            truth = answers[start : start + REPORTS_AT_ONCE]
-            drawn = uniform(truth.size, total, random_bytes).astype(np.int64)
-            missed = drawn >= a * through
-            # Both are worked out for everybody; the one that is not used must only be in range.
-            held = np.minimum(drawn // a, through - 1)
-            others = np.maximum(drawn - a * through, 0) // max(b, 1)
-            rest = np.where(missed, others, canonical_numbers(held, self.field, self.dimension - 1))
-            reports[start : start + REPORTS_AT_ONCE] = self._completed(truth, rest, missed)
-        return reports
+        (a, b), through = self.odds, self.blocks.with_one
+        drawn = uniform(answers.size, self.draws[0], random_bytes).astype(np.int64)
+        missed = drawn >= a * through
+        # Both are worked out for everybody; the one that is not used must only be in range.
+        held = np.minimum(drawn // a, through - 1)
+        others = np.maximum(drawn - a * through, 0) // max(b, 1)
+        rest = np.where(missed, others, canonical_numbers(held, self.field, self.dimension - 1))
+        return self._completed(answers, rest, missed)
 
     def _completed(self, answers: Integers, rest: Integers, product: Integers | Mask | int) -> Integers:
         """Return the point on which y lies, with this <x, y>, and the digits of `rest` beside coordinate j."""

@@ -31,7 +31,7 @@ import numpy as np
 
 from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL, Design, revealed
-from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
+from warner.designs.draws import RandomBytes, in_batches, truth_or_lie, uniform
 from warner.designs.exact import TOTAL_LIMIT, Number, Odds, lowest_terms, probability, refuse_wide
 from warner.designs.facts import Symmetry
 from warner.designs.histograms import ANSWERS_FOR_BULK, add_uniform, binomial_thinning, uniform_histograms
@@ -188,20 +188,9 @@ class RandomizedResponse(OddsDesign):
             cls(3, odds=(1, 0)),
         )
 
+    @in_batches()
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        a, b = self.odds
-        reports = np.empty_like(answers)
-        for start in range(0, answers.size, REPORTS_AT_ONCE):
-            truth = answers[start : start + REPORTS_AT_ONCE]
-            drawn = uniform(truth.size, self.total, random_bytes)
-            whole: Any = int if drawn.dtype == object else np.uint64
-            honest = (drawn < whole(a)).astype(bool, copy=False)
-            # Where the report is honest the quotient is not used.
-            lies: Integers = ((np.maximum(drawn, whole(a)) - whole(a)) // whole(max(b, 1))).astype(np.int64)
-            lies += lies >= truth  # in domain order, skipping the truth
-            np.copyto(lies, truth, where=honest)
-            reports[start : start + REPORTS_AT_ONCE] = lies
-        return reports
+        return truth_or_lie(uniform(answers.size, self.total, random_bytes), answers, *self.odds)
 
     def as_channel(self) -> Channel:
         if self.k > LARGEST_CHANNEL:

@@ -83,7 +83,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from warner.designs.draws import Compared, RandomBytes, bernoulli, uniform
+from warner.designs.draws import Compared, RandomBytes, bernoulli, in_batches, uniform
 from warner.designs.exact import (
     TOTAL_LIMIT,
     Number,
@@ -472,11 +472,9 @@ class FlipRounds(Rounds):
         turned = bernoulli(bits.size, e, c + e, random_bytes).reshape(bits.shape)
         return self.first._packed(hashes, bits ^ turned)
 
+    @in_batches(lambda rounds: max(1, BITS_AT_ONCE // rounds.first.k))
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw the first report of each of these respondents in batches."""
-        step = max(1, BITS_AT_ONCE // self.first.k)
-        starts = range(0, max(answers.size, 1), step)
-        return np.concatenate([super(FlipRounds, self).draw(answers[at : at + step], random_bytes) for at in starts])
+        return super().draw(answers, random_bytes)
 
     def odds_after(self, reports: int) -> tuple[int, int]:
         (s, t), (c, e) = self.first.odds, self.second.odds

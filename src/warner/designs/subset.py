@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.designs.bit_vectors import PackedSupport
-from warner.designs.draws import Compared, RandomBytes, bernoulli, selection, selections
+from warner.designs.draws import Compared, RandomBytes, bernoulli, in_batches, selection, selections
 from warner.designs.exact import TOTAL_LIMIT, Number, Odds, exact, odds_as_given, odds_not_above
 from warner.designs.facts import Symmetry
 from warner.designs.report_forms import BitForm
@@ -157,21 +157,13 @@ class SubsetSelection(OddsDesign, PackedSupport):
             cls(6, odds=(3, 1), size=2),
         )
 
+    @in_batches(lambda design: max(1, min(SETS_AT_ONCE, SET_BYTES_AT_ONCE // design.report_form.width)))
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        width = self.report_form.width
-        reports = np.empty((answers.size, width), dtype=np.uint8)
-        step = max(1, min(SETS_AT_ONCE, SET_BYTES_AT_ONCE // width))
-        for start in range(0, answers.size, step):
-            part = slice(start, start + step)
-            reports[part] = self._drawn(answers[part], random_bytes)
-        return reports
-
-    def _drawn(self, truth: Integers, random_bytes: RandomBytes) -> Counts:
         (a, b), d, k = self.odds, self.size, self.k
-        holds = bernoulli(truth.size, a * d, a * d + b * (k - d), random_bytes)
-        if truth.size == 1:
-            return _one_set(int(truth[0]), bool(holds[0]), d, k, random_bytes)
-        return _with_truth(selections(d - holds, k - 1, self.report_form.width, random_bytes), truth, holds, k)
+        holds = bernoulli(answers.size, a * d, a * d + b * (k - d), random_bytes)
+        if answers.size == 1:
+            return _one_set(int(answers[0]), bool(holds[0]), d, k, random_bytes)
+        return _with_truth(selections(d - holds, k - 1, self.report_form.width, random_bytes), answers, holds, k)
 
     def _opening(self) -> str:
         return f"SubsetSelection of {self.size} among"

@@ -38,14 +38,14 @@ import numpy as np
 
 from warner.designs.bit_vectors import PackedLaw, PackedSupport
 from warner.designs.bits import sizes
-from warner.designs.draws import Compared, RandomBytes, bernoulli
+from warner.designs.draws import Compared, RandomBytes, bernoulli, in_batches
 from warner.designs.exact import TOTAL_LIMIT, Number, Odds, is_decimal, lowest_terms, probability, refuse_wide
 from warner.designs.facts import ProbabilityBounds, ReportTypes, Symmetry
 from warner.designs.labels import Domain, Labels, canonical, labels_from_json, labels_to_json
 from warner.designs.symmetric import Budget, OddsDesign
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers, Mask, Shape
+    from warner.arrays import Array, Counts, Integers, Shape
     from warner.designs.contract import Design
     from warner.documents import Document
 
@@ -207,19 +207,12 @@ class UnaryEncoding(OddsDesign, PackedSupport):
             cls(3, p=1, q="1/4"),
         )
 
+    @in_batches(lambda design: max(1, BITS_AT_ONCE // design.k))
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        reports = np.empty((answers.size, self.report_form.width), dtype=np.uint8)
-        step = max(1, BITS_AT_ONCE // self.k)
-        for start in range(0, answers.size, step):
-            truth = answers[start : start + step]
-            bits = self._bits(truth.size * self.k, self.zero, random_bytes).reshape(truth.size, self.k)
-            bits[np.arange(truth.size), truth] = self._bits(truth.size, self.one, random_bytes)
-            reports[start : start + step] = np.packbits(bits, axis=1)
-        return reports
-
-    @staticmethod
-    def _bits(size: int, rate: Fraction, random_bytes: RandomBytes) -> Mask:
-        return bernoulli(size, rate.numerator, rate.denominator, random_bytes)
+        n = answers.size
+        bits = bernoulli(n * self.k, *self.zero.as_integer_ratio(), random_bytes).reshape(n, self.k)
+        bits[np.arange(n), answers] = bernoulli(n, *self.one.as_integer_ratio(), random_bytes)
+        return np.packbits(bits, axis=1)
 
     @classmethod
     def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> dict[str, Design]:
