@@ -30,11 +30,11 @@ from warner.designs.exact import TOTAL_LIMIT, is_decimal, refuse_wide
 from warner.designs.facts import (
     BinomialReports,
     ChannelOperator,
-    CumulativeSets,
     Estimand,
     LinearCombination,
     SamplingModel,
     memberships,
+    summed,
 )
 from warner.designs.labels import (
     LABELS_LISTED,
@@ -374,11 +374,11 @@ class TableLaw(Law):
         sets, minus, _ = estimand
         if sets is None:
             return self.linear.weights(), self.linear.identifiable()
-        weights = self._summed_weights(sets)
+        weights = summed(self.linear.weights(), sets)
         identified = self._identified(weights, sets)
         if minus is None:
             return weights, identified
-        other = self._summed_weights(minus)
+        other = summed(self.linear.weights(), minus)
         return weights - other, identified & self._identified(other, minus)
 
     def _errors(self, counts: Counts, n: Array, weights: Array, target: str, more: float) -> Array:
@@ -393,14 +393,6 @@ class TableLaw(Law):
             held = np.maximum((counts / n) @ self.linear.weights(), 0) + 1 / (n * self.k)
             variance = held @ given / held.sum(axis=-1, keepdims=True)
         return np.asarray(np.sqrt(np.maximum(variance, 0) / n))
-
-    def _summed_weights(self, sets: Sets) -> Array:
-        inverse = self.linear.weights()
-        if isinstance(sets, CumulativeSets):
-            return np.asarray(inverse.cumsum(axis=1)[:, : len(sets)])
-        if isinstance(sets, LinearCombination):
-            return np.asarray(inverse @ sets.memberships.T)
-        return np.stack([inverse[:, list(members)].sum(axis=1) for members in sets], axis=-1)
 
     def _identified(self, weights: Array, sets: Sets) -> Mask:
         """Return True for each set whose weights are unbiased for its share in every population."""

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterator
 from functools import wraps
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask
 
 RandomBytes: TypeAlias = Callable[[int], bytes]
-Draw: TypeAlias = Callable[[Any, Any, RandomBytes], Any]  # design, answers and random bytes to reports
+Draw = TypeVar("Draw", bound=Callable[..., Any])
 
 BYTES_AHEAD = 2**10  # bytes that are asked of the operating system at a time, where they are needed one by one
 REPORTS_AT_ONCE = 2**14  # reports drawn at a time: the arithmetic stays in the processor's cache
@@ -88,7 +88,7 @@ def in_batches(reports_at_once: Callable[[Any], int] = lambda _: REPORTS_AT_ONCE
         @wraps(draw)
         def drawn(design: Any, answers: Integers, random_bytes: RandomBytes) -> Counts:
             step = reports_at_once(design)
-            first = draw(design, answers[:step], random_bytes)
+            first: Counts = draw(design, answers[:step], random_bytes)
             if len(answers) <= step:
                 return first
             reports = np.empty((len(answers), *first.shape[1:]), dtype=first.dtype)
@@ -97,7 +97,7 @@ def in_batches(reports_at_once: Callable[[Any], int] = lambda _: REPORTS_AT_ONCE
                 reports[start : start + step] = draw(design, answers[start : start + step], random_bytes)
             return reports
 
-        return drawn
+        return drawn  # type: ignore[return-value]
 
     return decorated
 

@@ -278,21 +278,6 @@ class ReportTypes(ABC):
         return None
 
 
-class CumulativeSets(Sequence[range]):
-    """Sets of the answers up to each answer, stored as one number to save memory."""
-
-    def __init__(self, k: int) -> None:
-        self.k = k
-
-    def __len__(self) -> int:
-        return self.k
-
-    def __getitem__(self, index: Any) -> Any:
-        if not 0 <= index < self.k:
-            raise IndexError(index)
-        return range(index + 1)
-
-
 class Nested(Sequence[Any]):
     """Nested sets: the first answers of an order, with these sizes.
 
@@ -310,6 +295,13 @@ class Nested(Sequence[Any]):
         if isinstance(index, slice):
             return Nested(self.order, self.sizes[index])
         return self.order[: self.sizes[index]].tolist()
+
+
+class CumulativeSets(Nested):
+    """Sets of the answers up to each answer."""
+
+    def __init__(self, k: int) -> None:
+        super().__init__(np.arange(k), np.arange(1, k + 1))
 
 
 class LinearCombination(Sequence[Any]):
@@ -331,8 +323,6 @@ class LinearCombination(Sequence[Any]):
 
 def sizes_of(sets: Sets) -> Counts:
     """Count the answers in each set; of a fuzzy set, sum the memberships."""
-    if isinstance(sets, CumulativeSets):
-        return np.arange(1, len(sets) + 1)
     if isinstance(sets, Nested):
         return sets.sizes
     if isinstance(sets, LinearCombination):
@@ -372,8 +362,6 @@ def added_up(index: Integers, amounts: Counts | None, size: int) -> Counts:
 
 def summed(values: Counts, sets: Sets) -> Counts:
     """Sum values, of shape (groups, k), over sets of answers."""
-    if isinstance(sets, CumulativeSets):
-        return np.asarray(values.cumsum(axis=-1)[..., : len(sets)])
     if isinstance(sets, Nested):
         return np.asarray(values[..., sets.order].cumsum(axis=-1)[..., sets.sizes - 1])
     if isinstance(sets, LinearCombination):

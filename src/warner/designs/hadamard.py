@@ -159,7 +159,7 @@ class HadamardResponse(BlockDesign):
         drawn = uniform(points.size, self.draws[0], random_bytes).astype(np.int64)
         vectors = drawn & (2**self.bits - 1)
         wrong = _even(vectors, points) == (drawn >> self.bits >= self.odds[0])
-        return vectors ^ (wrong * (points & -points))
+        return np.asarray(vectors ^ (wrong * (points & -points)))
 
     def _opening(self) -> str:
         return f"HadamardResponse of {self.bits} bits among"

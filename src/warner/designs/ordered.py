@@ -34,7 +34,7 @@ from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL, Design
 from warner.designs.draws import RandomBytes, in_batches, uniform
 from warner.designs.exact import Number, exact
-from warner.designs.facts import NOBODY, CumulativeSets, LinearCombination, Nested, SamplingModel, memberships
+from warner.designs.facts import NOBODY, LinearCombination, Nested, SamplingModel, memberships
 from warner.designs.labels import Domain, Labels, canonical, grid_to_json, is_missing, step_of
 from warner.designs.law import Law, LinearEstimator, once_per_design
 from warner.designs.symmetric import FromOdds, refuse_odds
@@ -526,8 +526,6 @@ def _squares_held(mean_square: Array, mean: Array, least: Array | float, most: A
 
 
 def _run_sizes(sets: Sets) -> Integers | None:
-    if isinstance(sets, CumulativeSets):
-        return np.arange(1, len(sets) + 1)
     if isinstance(sets, Nested) and np.array_equal(sets.order, np.arange(len(sets.order))):
         return sets.sizes
     return None

@@ -446,13 +446,9 @@ class ProductEstimator(LinearEstimator):
         return np.asarray(reduce(np.logical_and.outer, parts).ravel())
 
     def influence(self) -> float:
-        low, high = np.ones(1), np.ones(1)
-        for design in self.law.design.designs:
-            weights = design.law.linear.weights()
-            ends = weights.min(axis=0), weights.max(axis=0)
-            corners = [np.multiply.outer(one, other).ravel() for one, other in product((low, high), ends)]
-            low, high = np.min(corners, axis=0), np.max(corners, axis=0)
-        return float((high - low).max())
+        parts = [design.law.linear.weights() for design in self.law.design.designs]
+        least, most = product_ranges([(weights.min(axis=0), weights.max(axis=0)) for weights in parts])
+        return float((most - least).max())
 
 
 def _select_reports(whole: ChannelOperator, reports: Counts) -> ChannelOperator:
