@@ -1,7 +1,8 @@
 """Randomization designs: one mechanism per file, with one contract for all (`contract`).
 
 A new mechanism is a new file, and a line in `MECHANISMS`, which everything else reads: files, the command line, plans,
-simulations and the contract test. `register` adds custom mechanisms.
+simulations and the contract test. `register` adds custom mechanisms. `docs/reference/formats/draws.md` specifies how
+each of them draws a report.
 
 Its files::
 

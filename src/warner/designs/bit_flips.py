@@ -26,9 +26,6 @@ square
 A worked number: 2 of 4 answers, bits at odds 3 : 1. Then p = 3/4 and q = 1/4, epsilon is ln 9, and one report leaves a
 variance of 4/2 * (3/16) / (1/4) = 3/2 in a share of 0.
 
-The draw: selection sampling of d answers among K, as in subset selection, in K exact draws; then for each of them, in
-the order of the domain, whether its bit is flipped: d draws, whatever the answer.
-
 References
 ----------
 .. [1] B. Ding, J. Kulkarni, S. Yekhanin, "Collecting telemetry data privately", Advances in Neural Information

@@ -17,9 +17,6 @@ A worked number: the answers 0, 1, 5 and 20 have the gaps 1, 4 and 15, so that t
 probabilities 1/20, 4/20 and 15/20. At odds 3 : 1 a respondent with the answer 5 says yes with probability
 5/20 · 3/4 + 15/20 · 1/4 = 3/8, which is 1/4 + 1/2 · 5/20.
 
-The draw: one uniform whole number u below G (a + b). The cut-off is the gap into which :math:`\lfloor u/(a+b) \rfloor`
-falls; the report is true if u mod (a + b) is below a.
-
 References
 ----------
 .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Local privacy and statistical minimax rates", FOCS 2013.

@@ -12,9 +12,6 @@ says nothing. For e^epsilon above 1.5 or so `ProjectiveGeometry` is the more pre
 
 A worked number: t = 2, three answers, at odds 3 : 1: p = 3/4. Report 1 represents answer 1 (v = 2), report 0 for all.
 
-The draw: a uniform whole number below (a + b) 2^t is w 2^t + y. If y has an odd number of ones in common with v and
-w < a, or an even number and w >= a, the lowest one of v is flipped in y.
-
 This is the response with one block. That with several blocks is less precise than `ProjectiveGeometry` for as many
 bits, and its counts are not binomial.
 

@@ -11,9 +11,6 @@ counted in O(V log V) for V = g^t, by Fourier transforms (`transforms`). With t 
 A worked number: g = 3 and t = 2, for nine answers, at odds 3 : 1. There are D = 4 directions; M = 4 (3 + 2) = 20,
 p = 4 * 3 / 20 = 3/5 and q = (1 * 4 + 2 * 1) / 20 = 3/10.
 
-The draw: a uniform whole number u below D (a + (g-1) b) gives the direction, u // (a + (g-1) b), and with what is left
-v: if v < a the true hash is reported, else the one with number (v - a) // b among the others.
-
 `LocalHashing.affine` is the form with seeds.
 
 References
@@ -33,9 +30,6 @@ so that two answers have the same hash with one probability, whichever they are:
 
 A worked number: P = 5 and g = 2, at odds 3 : 1. Classes of 3 and 2 numbers: c = (1 * 3 * 2 + 1 * 2 * 1) / 20 = 2/5,
 p = 3/4 and q = 2/5 * 3/4 + 3/5 * 1/4 = 9/20.
-
-The draw: three uniform whole numbers, alpha - 1 below P - 1, beta below P, and one below a + (g-1) b that decides as in
-randomized response: below a the true hash, else number (v - a) // b among the others.
 
 Nearly all reports differ, so that they are counted one by one, in K steps each, unlike those of linear functions.
 """

@@ -1,33 +1,19 @@
 r"""Repeated questions with memoization: a permanent response that is drawn once, and reports that are drawn from it.
 
 A single report spends :math:`\varepsilon_1` (`eps_first`), and any number of reports of an unchanged answer together
-at most :math:`\varepsilon_\infty` (`eps_infinity`), which is larger: see `rounds`. The literature has several names:
+at most :math:`\varepsilon_\infty` (`eps_infinity`), which is larger: `rounds` has the equations, the sources and worked numbers. The literature has several names:
 
 ==========================  ====================================================================================
-`Memoized.response`         randomized response, twice: L-GRR [1]_
-`Memoized.unary`            unary encoding, whose bits are drawn again: L-OSUE, L-SUE [1]_
-`Memoized.rappor`           the same with RAPPOR's own parameters: basic RAPPOR [2]_
-`Memoized.hashing`          a permanent hash function, and randomized response, twice, on its values: LOLOHA [3]_
-`Memoized.bit_flips`        permanent bits for the same few answers, perhaps drawn again: dBitFlipPM [4]_
+`Memoized.response`         randomized response, twice: L-GRR
+`Memoized.unary`            unary encoding, whose bits are drawn again: L-OSUE, L-SUE
+`Memoized.rappor`           the same with RAPPOR's own parameters: basic RAPPOR
+`Memoized.hashing`          a permanent hash function, and randomized response, twice, on its values: LOLOHA
+`Memoized.bit_flips`        permanent bits for the same few answers, perhaps drawn again: dBitFlipPM
 ==========================  ====================================================================================
 
 One round of reports, one from each person, follows the *chain* of both rounds, which is a design (`Memoized.once`) with
 the law of such reports. The rounds of one person depend on each other through the permanent response: analyze them
 round by round.
-
-A worked number: two answers at odds 3 : 1 and again 3 : 1. One report has odds 5 : 3 (epsilon 0.511), two reports of an
-unchanged answer at most 7 : 3 (0.848), and all that will ever come together 3 : 1 (1.099).
-
-References
-----------
-.. [1] H. H. Arcolezi, J.-F. Couchot, B. Al Bouna, X. Xiao, "Improving the utility of locally differentially private
-   protocols for longitudinal and multidimensional frequency estimates", Digital Communications and Networks 10 (2024),
-   369-379.
-.. [2] Ú. Erlingsson, V. Pihur, A. Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal response", ACM
-   CCS 2014, 1054-1067.
-.. [3] H. H. Arcolezi, C. Pinzón, C. Palamidessi, S. Gambs, "Frequency estimation of evolving data under local
-   differential privacy", EDBT 2023, 512-525.
-.. [4] B. Ding, J. Kulkarni, S. Yekhanin, "Collecting telemetry data privately", NIPS 2017, 3571-3580.
 """
 
 from __future__ import annotations

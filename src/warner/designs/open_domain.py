@@ -23,11 +23,6 @@ prefix trees [1]_, that holds only as far as the hash is random.
 A worked number: g = 3 at odds 3 : 1 has p = 3/5 and q = 1/3; a share of 1/10 shows in a count with probability
 1/3 + (4/15)/10 = 0.36.
 
-**The draw**: a number below W gives the level, the first with :math:`w_1 + \cdots + w_l` above it. The direction:
-numbers below :math:`g^j` for the largest j with :math:`g^j < 2^{62}`, and then for what is left, until there are
-:math:`t_G` digits, most significant first; all of them are drawn, whatever the level is. A number u below M: the true
-hash is reported if u < a, and else the one with number (u - a) // b among the others.
-
 **Which prime.** Of all primes whose variance :math:`q(1-q)/(p-q)^2` is at most 5 % above the least, the one whose
 Fourier transforms, of :math:`g^\tau` points, are the shortest: 16 bits at epsilon 4 take 41^3 = 68,921 points, and not
 53^3 = 148,877.

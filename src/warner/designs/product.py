@@ -15,8 +15,6 @@ of m questions they take about :math:`m K^{m+1}` steps instead of :math:`K^{2m}`
 
 A worked number: two questions at odds 3 : 1 among two and three answers. The joint report is the truth with probability
 :math:`\frac34 \cdot \frac35 = \frac9{20}`, and :math:`\varepsilon = 2 \ln 3 \approx 2.1973` (rounded up).
-
-The draw: one report to each question, in their order, each by the rule of its own design.
 """
 
 from __future__ import annotations

@@ -8,11 +8,6 @@ them. In the projective line, t = 2, it is randomized response.
 
 A worked number: see `block_designs`; the Fano plane is PG(2, 2).
 
-The draw: a uniform whole number u below M = a r + b (V-r). Let x be the point of the answer and j its first coordinate
-that is not 0, which is 1. If u < a r, the coordinates of the report other than j are point number u // a of PG(t-2, q),
-and coordinate j makes <x, y> = 0. Else they are the digits of (u - a r) // b in base q, and coordinate j makes
-<x, y> = 1. The report is the point on which y lies. Both branches are one to one.
-
 Support is counted in O(V log V), by Fourier transforms (`transforms`).
 
 References
@@ -144,7 +139,7 @@ class ProjectiveGeometry(PrimeFieldDesign):
         return self._completed(answers, rest, missed)
 
     def _completed(self, answers: Integers, rest: Integers, product: Integers | Mask | int) -> Integers:
-        """Return the point on which y lies, with this <x, y>, and the digits of `rest` beside coordinate j."""
+        """Return the point on which y lies, with this <x, y>, and the digits of `rest` beside the first nonzero one of x."""
         field, dimension = self.field, self.dimension
         if answers.size <= VECTORS_ONE_BY_ONE:
             products = np.broadcast_to(product, answers.shape).tolist()

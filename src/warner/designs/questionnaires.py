@@ -14,9 +14,6 @@ other with b / (l a + K b): the report spends ln(a / b) [1]_, and the number of 
 A worked number: 4 options, of which at most 2 are chosen, at odds 3 : 1. Then l a + K b = 10: an option is reported by
 3/10 of the respondents who choose it, and by 1/10 of the others. The odds among the 6 labels are 5 : 1.
 
-**The draw**: one question after the other is asked with probability (those still needed) / (those still left); then the
-reports, in order. With at most l options: a number below l draws one of the labels held, in order; then the report.
-
 References
 ----------
 .. [1] S. Wang, L. Huang, Y. Nie, P. Wang, H. Xu, W. Yang, "PrivSet: set-valued data analyses with local differential

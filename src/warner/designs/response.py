@@ -5,10 +5,6 @@ r"""Randomized response: two whole numbers, the odds :math:`a : b` of the truth 
 A worked number: three answers at odds 3 : 1 are reported truthfully with probability 3/5 and turned into each of
 the two others with probability 1/5, and :math:`\varepsilon = \ln 3 \approx 1.0987` (rounded up).
 
-The draw: one uniform whole number u below :math:`a + (K-1)b` decides one report: below a the truth, else lie number
-:math:`\lfloor (u-a)/b \rfloor` among the K - 1 others, in domain order. The same arithmetic is done whatever the
-answer.
-
 The same design has many names in the wild, and libraries disagree on what "p" means, so each is a keyword:
 
 =================  ==============================================================================

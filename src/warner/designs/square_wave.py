@@ -11,9 +11,6 @@ randomized response. The piecewise mechanism [2]_ is the width :math:`w = K e^{-
 A worked number: five answers, width 1, odds 3 : 1. M = 9 + 4 = 13; the answer 0 is reported as -1, 0 or 1 with
 probability 3/13 each, and as 2, 3, 4 or 5 with probability 1/13 each.
 
-The draw: one uniform whole number u below M. If :math:`u < (2w+1)a`, the report is :math:`i - w + \lfloor u/a
-\rfloor`; else, with :math:`v = \lfloor (u - (2w+1)a)/b \rfloor`, it is v - w if v < i, and v + w + 1 if not.
-
 **The mean.** Reports lie symmetrically around the middle c = (K-1)/2, so that their mean, stretched, is unbiased for
 the mean of the answers: the score :math:`s_j = c + (j - c)/\gamma` with :math:`\gamma = (a-b)(2w+1)/M`. With
 L = K + 2w,

@@ -9,10 +9,7 @@ unbiased share of a rare answer has a 94th of the variance.
 A worked number: sets of 2 out of 5 answers at odds 3 : 1. M = 3 * 2 + 1 * 3 = 9, so p = 6/9 and
 q = 2 (3 + 3) / (4 * 9) = 1/3.
 
-The draw: a bit that is 1 with probability a d / M decides whether the true answer is in the set. The others are drawn
-by selection sampling [2]_: one answer after the other comes into the set with probability (those still needed) / (those
-still left), which makes every set equally likely, in K - 1 exact draws whatever the answer. The true answer does not
-take part; the last answer of the domain is drawn in its place. A report has no order: it is a row of bits.
+The others are drawn by selection sampling [2]_, in which the last answer of the domain takes the place of the true one.
 
 References
 ----------

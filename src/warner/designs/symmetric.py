@@ -368,19 +368,7 @@ class Budget(NamedTuple):
 
 
 class FromOdds(Design):
-    """A design that follows from its domain, its odds, and the whole numbers of its mechanism.
-
-    Parameters
-    ----------
-    domain : int or sequence of str or of int
-        The possible answers, all distinct, in the order of every result; or their number K.
-    epsilon : number, optional
-        The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
-    odds : pair of numbers or str, optional
-        Instead of epsilon: ``(a, b)`` or ``"a:b"``.
-    **numbers : number, optional
-        Those of the mechanism; the best are taken of those that are left out.
-    """
+    """A design that follows from its domain, its odds, and the whole numbers of its mechanism."""
 
     domain: Labels
     odds: tuple[int, int]

@@ -17,9 +17,6 @@ The number m of bits that are 1 says nothing about the answer, because its law i
 
 So `check` can see reports that have too many or too few; given m, a report is one of a subset selection with sets of m.
 
-The draw: K bits that are 1 with probability q, then one with probability p, which takes the place of that of the true
-answer: K + 1 exact draws, whatever the answer.
-
 References
 ----------
 .. [1] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for frequency estimation", USENIX
