@@ -127,7 +127,7 @@ class Channel(Design):
         for what, text in (("procedure", procedure), ("name", name)):
             if not isinstance(text, str):
                 raise TypeError(f"{what} must be a text, but got {reprlib.repr(text)}")
-        self._set(rows, columns, *whole_rows(matrix, rows, len(columns)), procedure, name)
+        self._reduce(rows, columns, *whole_rows(matrix, rows, len(columns)), procedure, name)
 
     @classmethod
     def of_weights(
@@ -135,22 +135,18 @@ class Channel(Design):
     ) -> Self:
         """Make a design from whole numbers whose rows sum to `total`."""
         made = cls.__new__(cls)
-        made._set(domain, outputs, weights, total, procedure, name)
+        made._reduce(domain, outputs, weights, total, procedure, name)
         return made
 
-    def _set(self, domain: Labels, outputs: Labels, weights: Counts, total: int, procedure: str, name: str) -> None:
+    def _reduce(self, domain: Labels, outputs: Labels, weights: Counts, total: int, procedure: str, name: str) -> None:
+        """Set the attributes, with whole numbers in lowest terms."""
         divisor = math.gcd(*np.unique(weights).tolist()) if weights.dtype != object else math.gcd(*weights.ravel())
-        refuse_wide(total // divisor)
-        weights = weights // divisor
-        if total // divisor < TOTAL_LIMIT:
+        weights, total = weights // divisor, total // divisor
+        refuse_wide(total)
+        if total < TOTAL_LIMIT:
             weights = weights.astype(np.int64)
         weights.flags.writeable = False
-        object.__setattr__(self, "domain", domain)
-        object.__setattr__(self, "outputs", outputs)
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "total", total // divisor)
-        object.__setattr__(self, "procedure", procedure)
-        object.__setattr__(self, "name", name)
+        self._set(domain=domain, outputs=outputs, weights=weights, total=total, procedure=procedure, name=name)
 
     @cached_property
     def ratio(self) -> tuple[int, int]:

@@ -48,7 +48,7 @@ standard errors were within 1.3 % of the exact ones. Lists of up to 1,024 answer
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
@@ -301,6 +301,7 @@ class ClosedList(Symmetric):
     domain: Labels
     source: OpenDomain
     other: bool
+    _blocks: Integers = field(compare=False)
 
     mechanism = "closed list"
     field_names = frozenset({"domain", "source", "other"})
@@ -334,15 +335,7 @@ class ClosedList(Symmetric):
                 twins = f"{labels[first[row]]!r} and {labels[index]!r}"
                 raise ValueError(f"values must differ once they are normalized, but {twins} do not")
         blocks.flags.writeable = False
-        for name, value in {"domain": domain, "source": source, "other": bool(other), "_blocks": blocks}.items():
-            object.__setattr__(self, name, value)
-
-    def __reduce__(self) -> Any:
-        return type(self)._remade, (self.to_dict(),)
-
-    @classmethod
-    def _remade(cls, fields: Document) -> Self:
-        return cls.from_dict(fields)
+        self._set(domain=domain, source=source, other=bool(other), _blocks=blocks)
 
     # Facts
 
@@ -369,7 +362,7 @@ class ClosedList(Symmetric):
         return self.source.draws[1:]
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        return self.source.draw_last(self._blocks[answers], random_bytes)  # type: ignore[attr-defined]
+        return self.source.draw_last(self._blocks[answers], random_bytes)
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
@@ -378,7 +371,7 @@ class ClosedList(Symmetric):
         return cls([1, 2, 7], small), cls([0, 5], small), cls([3, 4, 6], other)
 
     def supports(self, reports: Counts) -> Mask:
-        hashes = hashes_of_listed(self.source, reports[:, 1:-1], self._blocks)  # type: ignore[attr-defined]
+        hashes = hashes_of_listed(self.source, reports[:, 1:-1], self._blocks)
         return np.asarray((hashes == reports[:, -1]) & (reports[:, 0] == self.source.levels)).T
 
     # Files and words
@@ -448,7 +441,7 @@ class ClosedListLaw(SymmetricLaw):
         counts = support_of_listed(
             self.design.source,
             LevelReports(rows[:, 1:-1], rows[:, -1]),
-            self.design._blocks,  # type: ignore[attr-defined]
+            self.design._blocks,
             some,
             group=index,
             groups=groups,
@@ -500,7 +493,7 @@ class ClosedListLaw(SymmetricLaw):
 
     def _collinear_pairs(self, shares: Array, sets: Sets, minus: Sets | None) -> Array:
         """Return for each set the mean weight of its pairs on a line with the true answer."""
-        blocks: Integers = self.design._blocks  # type: ignore[attr-defined]
+        blocks: Integers = self.design._blocks
         if isinstance(sets, CumulativeSets):
             members = np.arange(len(sets))
             return collinear_pairs(self.design.source, blocks, shares, members, np.ones_like(members))

@@ -57,6 +57,10 @@ class Device(Saved):
             raise TypeError(f"eps must be spelled out: {cls.__name__}(..., epsilon={arguments['eps']!r})")
         return super().__new__(cls)
 
+    def _set(self, **attributes: Any) -> None:
+        for name, value in attributes.items():
+            object.__setattr__(self, name, value)
+
     # Every mechanism defines these
 
     @property

@@ -29,7 +29,7 @@ from warner.documents import FileLock, checked, document, loaded, parsed, resolv
 from warner.text import counted
 
 if TYPE_CHECKING:
-    from warner.arrays import Counts, Integers, Label, Mask
+    from warner.arrays import Counts, Integers, Label
     from warner.designs.contract import Design
     from warner.designs.draws import RandomBytes
 
@@ -187,37 +187,23 @@ class FileMemo(Memo):
     design: Memoized
     path: Path
 
-    def remembered(self, answers: Integers) -> tuple[Counts, Counts]:
+    def remembered(self, answers: Integers, *, locked: bool = False) -> tuple[Counts, Counts]:
         """Look responses up; new ones are drawn, and written to the file before they are returned."""
-        found = self._look_up(answers)
-        if found.new.any():
-            with FileLock(resolved(self.path), wait=True):  # two processes would draw two responses to one key
-                found = self._look_up(answers)  # again, since another one may have drawn in between
-                found = found._replace(kept=self._with_new_responses(found))
-        written = [found.kept.responses[digest] for digest in found.digests]
-        return self.design.rounds.form.read(written).reports[found.place], found.functions
-
-    def _look_up(self, answers: Integers) -> MemoEntries:
-        """Read the file, and look up the memo keys of these answers."""
-        kept = self.read()
-        functions = self.design.rounds.read_hash(kept.function, answers.size)
+        rounds, kept = self.design.rounds, self.read()
+        functions = rounds.read_hash(kept.function, answers.size)
         assert functions is not None
-        of_each = self.design.rounds.keyed(answers, functions)
-        keys, index = np.unique(of_each, return_inverse=True)
-        digests = [_digest(kept.salt, key) for key in keys.tolist()]
-        new = np.array([digest not in kept.responses for digest in digests], dtype=bool)
-        return MemoEntries(kept, functions, keys, digests, new, index)
-
-    def _with_new_responses(self, found: MemoEntries) -> MemoContent:
-        """Draw a permanent response for each new key, and write the file."""
-        rounds, kept = self.design.rounds, found.kept
-        if not found.new.any():
-            return kept
-        drawn = rounds.form.written(rounds.permanent(found.keys[found.new], os.urandom)).tolist()
-        fresh = (digest for digest, is_new in zip(found.digests, found.new, strict=True) if is_new)
-        kept = kept._replace(responses=kept.responses | dict(zip(fresh, drawn, strict=True)))
-        self.write(kept)
-        return kept
+        keys, index = np.unique(rounds.keyed(answers, functions), return_inverse=True)
+        digests = {_digest(kept.salt, key): key for key in keys.tolist()}
+        new = [digest for digest in digests if digest not in kept.responses]
+        if new and not locked:  # two processes would draw two responses to one key
+            with FileLock(resolved(self.path), wait=True):
+                return self.remembered(answers, locked=True)  # again, since another one may have drawn in between
+        if new:
+            drawn = rounds.permanent(np.array([digests[digest] for digest in new]), os.urandom)
+            responses = dict(zip(new, rounds.form.written(drawn).tolist(), strict=True))
+            kept = kept._replace(responses=kept.responses | responses)
+            self.write(kept)
+        return rounds.form.read([kept.responses[digest] for digest in digests]).reports[index], functions
 
     def used(self) -> int | None:
         return len(self.read().responses)
@@ -264,17 +250,6 @@ class MemoContent(NamedTuple):
     salt: bytes
     function: Label
     responses: dict[str, Label]
-
-
-class MemoEntries(NamedTuple):
-    """Content of a memo file, and the memo keys of some answers: digests, which are new, and whose key is which."""
-
-    kept: MemoContent
-    functions: Counts
-    keys: Integers
-    digests: list[str]
-    new: Mask
-    place: Integers
 
 
 def _memoized(design: Design) -> Memoized:

@@ -1,7 +1,8 @@
 r"""Repeated questions with memoization: a permanent response that is drawn once, and reports that are drawn from it.
 
 A single report spends :math:`\varepsilon_1` (`eps_first`), and any number of reports of an unchanged answer together
-at most :math:`\varepsilon_\infty` (`eps_infinity`), which is larger: `rounds` has the equations, the sources and worked numbers. The literature has several names:
+at most :math:`\varepsilon_\infty` (`eps_infinity`), which is larger. `rounds` has the equations, the sources and worked
+numbers. The literature has several names:
 
 ==========================  ====================================================================================
 `Memoized.response`         randomized response, twice: L-GRR
@@ -107,9 +108,7 @@ class Memoized(Design):
     q = from_chain("q")
 
     def __init__(self, first: Design, second: Design) -> None:
-        object.__setattr__(self, "first", first)
-        object.__setattr__(self, "second", second)
-        object.__setattr__(self, "rounds", _rounds_of(first, second))
+        self._set(first=first, second=second, rounds=_rounds_of(first, second))
 
     # From the two epsilons
 
@@ -410,49 +409,39 @@ def _first(mechanism: Any, domain: Domain, eps_infinity: Number, **parameters: A
     return mechanism(labels, epsilon=eps_infinity, **parameters)
 
 
-def _rounds_of(first: Design, second: Design) -> Rounds:
+# Both rounds, and the permanent responses of the first, which are the answers of the second
+_PAIRS: tuple[tuple[Any, type[Design], Any, Callable[[Any], Labels]], ...] = (
+    (RandomizedResponse, RandomizedResponse, AnswerRounds, lambda first: first.domain),
+    (UnaryEncoding, UnaryEncoding, BitRounds, lambda first: first.domain),
+    (LocalHashing, RandomizedResponse, HashRounds, lambda first: range(first.field)),
+    (BitFlips, RandomizedResponse, FlipRounds, lambda first: range(2)),
+)
+
+
+def _rounds_of(first: Any, second: Any) -> Rounds:
     """Pair two rounds; raise a TypeError if they do not fit each other."""
-    if isinstance(first, RandomizedResponse) and isinstance(second, RandomizedResponse):
-        _refuse_other_answers(first.domain, second)
-        _refuse_odds(first, second)
-        return AnswerRounds(first, second)
-    if isinstance(first, UnaryEncoding) and isinstance(second, UnaryEncoding):
-        _refuse_other_answers(first.domain, second)
-        _refuse_infinite(first)
-        return BitRounds(first, second)
-    if isinstance(first, LocalHashing) and isinstance(second, RandomizedResponse):
-        _refuse_other_answers(range(first.field), second)
-        _refuse_odds(first, second)
-        return HashRounds(first, second)
-    if isinstance(first, BitFlips) and isinstance(second, RandomizedResponse):
-        _refuse_other_answers(range(2), second)
-        _refuse_odds(first, second)
-        return FlipRounds(first, second)
+    for kind, again, rounds, responses in _PAIRS:
+        if not isinstance(first, kind) or not isinstance(second, again):
+            continue
+        if second.domain != responses(first):
+            raise ValueError(
+                "second must take the permanent responses of first for its answers, which are "
+                f"{first_and_last(responses(first))}, but got {second!r}"
+            )
+        for name, (a, b) in (("first", first.odds), ("second", second.odds)):
+            if not a > b:
+                raise ValueError(f"{name} must be at odds a : b with a > b, but got {a} : {b}")
+        if not first.ratio[0]:
+            raise ValueError(
+                f"first must have a finite epsilon, which all reports together will spend, but got {first!r}"
+            )
+        paired: Rounds = rounds(first, second)
+        return paired
     raise TypeError(
         "first and second must be two randomized responses, two unary encodings, linear local hashing and a "
         "randomized response of its hash values, or bit flips and a randomized response of two answers for each bit, "
         f"but got {first!r} and {second!r}"
     )
-
-
-def _refuse_other_answers(responses: Labels, second: Design) -> None:
-    if second.domain != responses:
-        raise ValueError(
-            "second must take the permanent responses of first for its answers, which are "
-            f"{first_and_last(responses)}, but got {second!r}"
-        )
-
-
-def _refuse_odds(first: RandomizedResponse | LocalHashing | BitFlips, second: RandomizedResponse) -> None:
-    for name, (a, b) in (("first", first.odds), ("second", second.odds)):
-        if not a > b:
-            raise ValueError(f"{name} must be at odds a : b with a > b, but got {a} : {b}")
-    _refuse_infinite(first)
-
-
-def _refuse_infinite(first: Design) -> None:
-    if not first.ratio[0]:
-        raise ValueError(f"first must have a finite epsilon, which all reports together will spend, but got {first!r}")
 
 
 def _stage(name: str, document: object) -> Design:

@@ -388,18 +388,15 @@ class OpenDomain(Device):
             raise TypeError(f"an {self.mechanism} needs either epsilon or odds, but got {got}")
         values = _values(letters, bytes, bits, length, step, normalize)
         prime = None if field is None else whole_number("field", field, 2, LARGEST_OPEN_FIELD)
-        self._set(values, *_best_odds_and_field(values, Budget(epsilon, odds), prime), _weights(values))
-
-    def _set(self, values: Values, odds: tuple[int, int], field: int, weights: tuple[int, ...]) -> None:
-        given = {"values": values, "odds": odds, "field": field, "weights": weights}
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        best, g = _best_odds_and_field(values, Budget(epsilon, odds), prime)
+        self._set(values=values, odds=best, field=g, weights=_weights(values))
         self._check()
 
     @classmethod
     def _make(cls, values: Values, odds: tuple[int, int], field: int, weights: tuple[int, ...]) -> Self:
         made = cls.__new__(cls)
-        made._set(values, odds, field, weights)
+        made._set(values=values, odds=odds, field=field, weights=weights)
+        made._check()
         return made
 
     def _check(self) -> None:

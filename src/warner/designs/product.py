@@ -119,19 +119,18 @@ class Product(Design):
         names, parts = tuple(named), tuple(named.values())
         if len(parts) < 2:
             raise ValueError(f"designs must be those of two questions or more, but got {len(parts)}")
-        self._set(names, parts)
+        self._ask(names, parts)
 
     @classmethod
     def of_one_question(cls, name: str, design: Design) -> Product:
         """Return the product of a single question, whose reports are counted as joint ones; it cannot be saved."""
         product = cls.__new__(cls)
-        product._set((name,), (design,))
+        product._ask((name,), (design,))
         return product
 
-    def _set(self, names: tuple[Any, ...], parts: tuple[Any, ...]) -> None:
+    def _ask(self, names: tuple[Any, ...], parts: tuple[Any, ...]) -> None:
         _refuse_parts(names, parts)
-        object.__setattr__(self, "questions", names)
-        object.__setattr__(self, "designs", parts)
+        self._set(questions=names, designs=parts)
         _refuse_many("answers", self.sizes)
         _refuse_many("reports", self.widths)
 

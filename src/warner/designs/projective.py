@@ -139,7 +139,7 @@ class ProjectiveGeometry(PrimeFieldDesign):
         return self._completed(answers, rest, missed)
 
     def _completed(self, answers: Integers, rest: Integers, product: Integers | Mask | int) -> Integers:
-        """Return the point on which y lies, with this <x, y>, and the digits of `rest` beside the first nonzero one of x."""
+        """Return the point on which y lies, with this <x, y>, and the digits of `rest` as other coordinates."""
         field, dimension = self.field, self.dimension
         if answers.size <= VECTORS_ONE_BY_ONE:
             products = np.broadcast_to(product, answers.shape).tolist()

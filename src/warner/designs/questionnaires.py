@@ -120,17 +120,15 @@ class SplitQuestionnaire(Device):
             domains = [canonical(answers, f"answers to {quoted(name)}") for name, answers in questions.items()]
             number = number or best_number([len(domain) for domain in domains], budget)
             parts = [_design(domain, budget / number) for domain in domains]
-        self._set(tuple(questions), tuple(parts), number or 1)
+        self._ask(tuple(questions), tuple(parts), number or 1)
 
-    def _set(self, questions: tuple[Any, ...], parts: tuple[Design, ...], asked: int) -> None:
+    def _ask(self, questions: tuple[Any, ...], parts: tuple[Design, ...], asked: int) -> None:
         for name, part in zip(questions, parts, strict=True):
             if not isinstance(name, str) or not name:
                 raise TypeError(f"questions must have names that are texts, but got {name!r}")
             if part.repetition():
                 raise ValueError(f"the design of {quoted(name)} must not be memoized: every draw is a new one")
-        object.__setattr__(self, "questions", questions)
-        object.__setattr__(self, "parts", parts)
-        object.__setattr__(self, "asked", asked)
+        self._set(questions=questions, parts=parts, asked=asked)
 
     @property
     def designs(self) -> dict[str, Design]:
@@ -305,9 +303,8 @@ class SelectAll(SplitQuestionnaire):
             total = at_most * a + len(options) * b
             refuse_odds(a, b, total)
             part = Channel.of_weights(CHOICE, CHOICE, np.array([[a, total - a], [b, total - b]]), total)
-        self._set(tuple(options), (part,) * len(options), asked)
-        object.__setattr__(self, "odds", (a, b))
-        object.__setattr__(self, "at_most", at_most)
+        self._ask(tuple(options), (part,) * len(options), asked)
+        self._set(odds=(a, b), at_most=at_most)
         _ = self.device
 
     @cached_property

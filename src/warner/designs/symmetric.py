@@ -423,10 +423,6 @@ class FromOdds(Design):
 
     # Derived from these
 
-    def _set(self, **attributes: Any) -> None:
-        for name, value in attributes.items():
-            object.__setattr__(self, name, value)
-
     @classmethod
     def _make(cls, **attributes: Any) -> Self:
         """Make a design with these attributes, which are checked."""
