@@ -71,7 +71,7 @@ def warner(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Chan
     array([0.3005, 0.6995])
     """
     procedure = (
-        'draw one of two statements, unseen by others: with probability {p} "I have the trait", with '
+        'Draw one of two statements, unseen by others: with probability {p} "I have the trait", with '
         "probability {q} \"I do not have the trait\". Report '{yes}' if the statement is true for you, '{no}' if not."
     )
     return _mirrored_channel("warner", p, answers, reports, procedure)
@@ -102,7 +102,7 @@ def mirrored(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Ch
     array([0.45, 0.55])
     """
     procedure = (
-        "let chance decide, unseen, which question is yours: with probability {p} the sensitive one, with probability "
+        "Let chance decide, unseen, which question is yours: with probability {p} the sensitive one, with probability "
         "{q} its opposite. Answer it truthfully, with '{yes}' or '{no}'."
     )
     return _mirrored_channel("mirrored", p, answers, reports, procedure)
@@ -136,7 +136,7 @@ def disguised(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("red", "bla
     array([0.3, 0.7])
     """
     procedure = (
-        "draw, unseen, a card from each of two stacks: in the {trait}-stack a share of {p} of the cards is '{yes}', in "
+        "Draw, unseen, a card from each of two stacks: in the {trait}-stack a share of {p} of the cards is '{yes}', in "
         "the {absence}-stack {q}; all others are '{no}'. Report only the colour of the card from the stack of your "
         "true answer."
     )
@@ -172,7 +172,7 @@ def crosswise(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("same", "di
     array([0.223, 0.777])
     """
     procedure = (
-        "think of two questions, the sensitive one and an unrelated one that a share of {p} of people would answer "
+        "Think of two questions, the sensitive one and an unrelated one that a share of {p} of people would answer "
         "with yes. Report '{yes}' if your answers to both are the same (twice yes, or twice no), '{no}' if they "
         "differ. Tell neither answer."
     )
@@ -206,13 +206,12 @@ def triangular(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("at least 
     array([0.1911, 0.8089])
     """
     share = probability("p", p)
-    answers, reports = _two_pairs(answers, reports)
-    does = (
-        f"think of two questions, the sensitive one and an unrelated one that a share of {share} of people would "
-        f"answer with yes. Report '{reports[0]}' if your answer to one of them or to both is yes, '{reports[1]}' if "
-        "both answers are no. Do not tell which."
+    procedure = (
+        "Think of two questions, the sensitive one and an unrelated one that a share of {p} of people would answer "
+        "with yes. Report '{yes}' if your answer to one of them or to both is yes, '{no}' if both answers are no. Do "
+        "not tell which."
     )
-    return _channel_of_trait(Fraction(1), share, {"p": p}, answers, reports, does, "triangular")
+    return _channel_of_trait("triangular", (Fraction(1), share), {"p": p}, (answers, reports), procedure, share)
 
 
 def forced_response(
@@ -274,20 +273,19 @@ def forced_response(
                 "answers and reports must be left out if every answer has a forced probability, which names it already"
             )
         return _forced_answers(honest, truth, forced)
-    answers, reports = _two_pairs(answers or YES_NO, reports or answers or YES_NO)
     says_yes = probability("yes", yes)  # type: ignore[arg-type]
     says_no = 1 - honest - says_yes
     if says_no < 0:
         raise ValueError(
             f"truth and yes must sum to at most 1, because the rest is the forced no, but got {truth!r} and {yes!r}"
         )
-    does = (
-        f"let chance decide, unseen, what to do: with probability {honest} answer truthfully, with probability "
-        f"{says_yes} report '{reports[0]}', with probability {says_no} report '{reports[1]}', whatever the truth is."
+    procedure = (
+        "Let chance decide, unseen, what to do: with probability {truth} answer truthfully, with probability {p} "
+        "report '{yes}', with probability {q} report '{no}', whatever the truth is."
     )
-    return _channel_of_trait(
-        honest + says_yes, says_yes, {"truth": truth, "yes": yes}, answers, reports, does, "forced response"
-    )
+    given, pairs = {"truth": truth, "yes": yes}, (answers or YES_NO, reports or answers or YES_NO)
+    rates, chances = (honest + says_yes, says_yes), {"truth": honest, "q": says_no}
+    return _channel_of_trait("forced response", rates, given, pairs, procedure, says_yes, **chances)
 
 
 def unrelated_question(*, p: Number, prevalence: Number, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
@@ -321,16 +319,13 @@ def unrelated_question(*, p: Number, prevalence: Number, answers: Pair = YES_NO,
     array([0.8406103, 0.1593897])
     """
     chance, common = probability("p", p), probability("prevalence", prevalence)
-    answers, reports = _two_pairs(answers, reports)
-    does = (
-        f"let chance decide, unseen, which question is yours: with probability {chance} the sensitive one, with "
-        f"probability {1 - chance} an unrelated one that a share of {common} of people would answer with yes. Answer "
-        f"it truthfully, with '{reports[0]}' or '{reports[1]}'."
+    procedure = (
+        "Let chance decide, unseen, which question is yours: with probability {p} the sensitive one, with probability "
+        "{q} an unrelated one that a share of {common} of people would answer with yes. Answer it truthfully, with "
+        "'{yes}' or '{no}'."
     )
-    harmless = (1 - chance) * common
-    return _channel_of_trait(
-        chance + harmless, harmless, {"p": p, "prevalence": prevalence}, answers, reports, does, "unrelated question"
-    )
+    rates, given = (chance + (1 - chance) * common, (1 - chance) * common), {"p": p, "prevalence": prevalence}
+    return _channel_of_trait("unrelated question", rates, given, (answers, reports), procedure, chance, common=common)
 
 
 def mangat_singh(truth: Number, p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
@@ -364,17 +359,13 @@ def mangat_singh(truth: Number, p: Number, *, answers: Pair = YES_NO, reports: P
     array([0.5, 0.5])
     """
     honest, chance = probability("truth", truth), probability("p", p)
-    answers, reports = _two_pairs(answers, reports)
-    does = (
-        f"let chance decide, unseen: with probability {honest} report truthfully, '{reports[0]}' or '{reports[1]}'. "
-        f'Otherwise draw one of two statements, "I have the trait" with probability {chance}, "I do not have the '
-        'trait" with '
-        f"probability {1 - chance}, and report '{reports[0]}' if it is true for you, '{reports[1]}' if not."
+    procedure = (
+        "Let chance decide, unseen: with probability {truth} report truthfully, '{yes}' or '{no}'. Otherwise draw one "
+        'of two statements, "I have the trait" with probability {p}, "I do not have the trait" with probability {q}, '
+        "and report '{yes}' if it is true for you, '{no}' if not."
     )
-    given = {"truth": truth, "p": p}
-    return _channel_of_trait(
-        honest + (1 - honest) * chance, (1 - honest) * (1 - chance), given, answers, reports, does, "mangat singh"
-    )
+    rates, given = (honest + (1 - honest) * chance, (1 - honest) * (1 - chance)), {"truth": truth, "p": p}
+    return _channel_of_trait("mangat singh", rates, given, (answers, reports), procedure, chance, truth=honest)
 
 
 def mangat(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
@@ -403,12 +394,11 @@ def mangat(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Chan
     array([0.1339, 0.8661])
     """
     chance = probability("p", p)
-    answers, reports = _two_pairs(answers, reports)
-    does = (
-        f"if you have the trait, report '{reports[0]}'. If not, let chance decide, unseen: report '{reports[1]}' with "
-        f"probability {chance}, and '{reports[0]}' with probability {1 - chance}."
+    procedure = (
+        "If you have the trait, report '{yes}'. If not, let chance decide, unseen: report '{no}' with probability {p}, "
+        "and '{yes}' with probability {q}."
     )
-    return _channel_of_trait(Fraction(1), 1 - chance, {"p": p}, answers, reports, does, "mangat")
+    return _channel_of_trait("mangat", (Fraction(1), 1 - chance), {"p": p}, (answers, reports), procedure, chance)
 
 
 def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Pair = YES_NO) -> Channel:
@@ -449,12 +439,12 @@ def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Pair = YES_NO) ->
     ]
     answers = _pair_of_labels("answers", answers)
     often = "once" if times == 1 else f"{times} times"
-    does = (
-        f"draw {often}, unseen, from each of two packs of cards, putting each card back: in the {answers[0]}-pack a "
+    procedure = (
+        f"Draw {often}, unseen, from each of two packs of cards, putting each card back: in the {answers[0]}-pack a "
         f"share of {first} of the cards is red, in the {answers[1]}-pack {second}. Report how many red cards came from "
         "the pack of your true answer."
     )
-    return Channel(rows, answers, times + 1, procedure=does[0].upper() + does[1:], name="kuk")
+    return Channel(rows, answers, times + 1, procedure=procedure, name="kuk")
 
 
 def direct(*, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
@@ -479,9 +469,9 @@ def direct(*, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
     >>> inv([12, 88], direct(reports=["A", "B"])).round(4)
     array([0.12, 0.88])
     """
-    answers, reports = _two_pairs(answers, reports)
-    does = f"answer the question: report '{reports[0]}' for {answers[0]}, '{reports[1]}' for {answers[1]}."
-    return Channel([[1, 0], [0, 1]], answers, reports, procedure=does[0].upper() + does[1:], name="direct")
+    answers, reports = _pair_of_labels("answers", answers), _pair_of_labels("reports", reports)
+    procedure = f"Answer the question: report '{reports[0]}' for {answers[0]}, '{reports[1]}' for {answers[1]}."
+    return Channel([[1, 0], [0, 1]], answers, reports, procedure=procedure, name="direct")
 
 
 # Shared by designs for two answers
@@ -490,18 +480,27 @@ def direct(*, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
 def _mirrored_channel(name: str, p: Number, answers: Pair, reports: Pair, procedure: str) -> Channel:
     """Make Warner's design under one of its names: the first report has probability p or 1 - p."""
     chance = probability("p", p)
-    answers, reports = _pair_of_labels("answers", answers), _pair_of_labels("reports", reports)
-    words = {"trait": answers[0], "absence": answers[1], "yes": reports[0], "no": reports[1]}
-    does = procedure.format(p=chance, q=1 - chance, **words)
-    return _channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does, name)
+    return _channel_of_trait(name, (chance, 1 - chance), {"p": p}, (answers, reports), procedure, chance)
 
 
 def _channel_of_trait(
-    with_trait: Fraction, without: Fraction, parameters: Document, answers: Pair, reports: Pair, does: str, name: str
+    name: str,
+    rates: tuple[Fraction, Fraction],
+    given: Document,
+    pairs: tuple[Pair, Pair],
+    procedure: str,
+    p: Fraction,
+    **chances: Fraction,
 ) -> Channel:
-    _refuse_useless(with_trait, without, parameters, f"the report {reports[0]}")
-    rows = [[with_trait, 1 - with_trait], [without, 1 - without]]
-    return Channel(rows, answers, reports, procedure=does[0].upper() + does[1:], name=name)
+    """Make a design from the probabilities of its first report, with the trait and without, and a text with {yes}, {p}.
+
+    In the text {q} is 1 - p unless it is among the `chances`.
+    """
+    answers, reports = (_pair_of_labels(what, pair) for what, pair in zip(("answers", "reports"), pairs, strict=True))
+    words = {"trait": answers[0], "absence": answers[1], "yes": reports[0], "no": reports[1], "p": p, "q": 1 - p}
+    _refuse_useless(*rates, given, f"the report {reports[0]}")
+    rows = [[rate, 1 - rate] for rate in rates]
+    return Channel(rows, answers, reports, procedure=procedure.format(**words | chances), name=name)
 
 
 def _refuse_useless(with_trait: Fraction, without: Fraction, parameters: Document, what: str) -> None:
@@ -518,10 +517,6 @@ def _refuse_useless(with_trait: Fraction, without: Fraction, parameters: Documen
             f"{names} must leave something to chance, but with {values} every report gives the true answer away; the "
             "design of a question without protection is direct"
         )
-
-
-def _two_pairs(answers: Pair, reports: Pair) -> tuple[Pair, Pair]:
-    return _pair_of_labels("answers", answers), _pair_of_labels("reports", reports)
 
 
 def _pair_of_labels(name: str, labels: Pair) -> Pair:
@@ -552,11 +547,11 @@ def _forced_answers(honest: Fraction, truth: Number, forced: Mapping[Label, Numb
     forcings = ", ".join(
         f"report {label} with probability {share}" for label, share in zip(labels, shares, strict=True)
     )
-    does = (
-        f"let chance decide, unseen, what to do: answer truthfully with probability {honest}, or, whatever the truth "
+    procedure = (
+        f"Let chance decide, unseen, what to do: answer truthfully with probability {honest}, or, whatever the truth "
         f"is, {forcings}."
     )
-    return Channel(rows, labels, labels, procedure=does[0].upper() + does[1:], name="forced response")
+    return Channel(rows, labels, labels, procedure=procedure, name="forced response")
 
 
 # The survey designs by name: what the command line offers, with the parameters of each function.
