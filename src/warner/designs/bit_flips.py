@@ -275,14 +275,12 @@ class BitFlipsLaw(SymmetricLaw):
     def linear(self) -> BitEstimator:
         return BitEstimator(self)
 
-    def count(
-        self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> Counted:
+    def _count(self, reports: Counts, amounts: Counts | None, group: Integers | None, groups: int) -> Counted:
         sums, n = bit_sums(reports, amounts, group, groups)
         half = sums.shape[-1] // 2
         asked, ones = sums[:, : self.k], sums[:, half : half + self.k]
         counts = np.concatenate([ones, np.maximum(asked - ones, 0)], axis=-1)  # of weights, up to rounding
-        return Counted(counts[0], n[0]) if group is None else Counted(counts, n)
+        return Counted(counts, n)
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Return the likelihoods: 1 for answers whose bit is 1, t/s for uncovered ones, (t/s)^2 for bits of 0."""

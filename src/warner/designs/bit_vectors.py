@@ -49,30 +49,27 @@ class PackedLaw(SymmetricLaw):
 
     design: PackedSupport
 
-    def count(
-        self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> Counted:
+    def _count(self, reports: Counts, amounts: Counts | None, group: Integers | None, groups: int) -> Counted:
         if group is None and amounts is None:
             return self._counted_at_once(reports)
         sums, n = bit_sums(reports, amounts, group, groups)
-        counts = sums[:, : self.k]
         histogram, types = None, self.design._types_of(reports)
         if types is not None and self.types is not None:
             number = len(self.types)
-            histogram = added_up(types if group is None else types + number * group, amounts, groups * number)
-            histogram = histogram if group is None else histogram.reshape(groups, number)
-        return Counted(counts[0], n[0], histogram) if group is None else Counted(counts, n, histogram)
+            index = types if group is None else types + number * group
+            histogram = added_up(index, amounts, groups * number).reshape(groups, number)
+        return Counted(sums[:, : self.k], n, histogram)
 
     def _counted_at_once(self, reports: Counts) -> Counted:
         """Count unweighted, ungrouped reports block by block, while each block is in the cache."""
         counter, number = BitCounter(reports.shape[1]), 0 if self.types is None else len(self.types)
-        histogram = np.zeros(number, dtype=np.int64)
+        histogram = np.zeros((1, number), dtype=np.int64)
         for start in range(0, len(reports), counter.block):
             block = slice(start, start + counter.block)
             if (types := self.design._types_of(reports[block])) is not None:
                 histogram += np.bincount(types, minlength=number)
             counter.add(reports[block])
-        return Counted(counter.total()[: self.k], np.array(len(reports))[()], histogram if number else None)
+        return Counted(counter.total()[np.newaxis, : self.k], np.array([len(reports)]), histogram if number else None)
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         if reports is None:

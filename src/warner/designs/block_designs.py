@@ -46,6 +46,7 @@ from warner.designs.facts import (
     ProbabilityBounds,
     ReportTypes,
     Symmetry,
+    added_up,
     memberships,
 )
 from warner.designs.finite_geometry import is_prime, next_prime, primes_up_to
@@ -241,20 +242,11 @@ class BlockLaw(SymmetricLaw):
     def sufficient(self) -> Sufficient:
         return "counts" if self.exclusive else "histogram"
 
-    def count(
-        self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> Counted:
+    def _count(self, reports: Counts, amounts: Counts | None, group: Integers | None, groups: int) -> Counted:
         number = self.design.blocks.number
         index = reports if group is None else reports + group * number
-        if amounts is None:
-            histogram = np.bincount(index, minlength=groups * number)
-        else:
-            histogram = np.zeros(groups * number, dtype=amounts.dtype)
-            np.add.at(histogram, index, amounts)
-        if group is not None:
-            histogram = histogram.reshape(groups, number)
-        n = histogram.sum(axis=-1)
-        return Counted(self.design._support(histogram), n, None if self.exclusive else histogram)
+        histogram = added_up(index, amounts, groups * number).reshape(groups, number)
+        return Counted(self.design._support(histogram), histogram.sum(axis=-1), None if self.exclusive else histogram)
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         if reports is not None or self.exclusive:

@@ -431,23 +431,15 @@ class ClosedListLaw(SymmetricLaw):
                 rows[index] += self.count(reports).counts
         return rows.reshape(*shape, self.k)
 
-    def count(
-        self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> Counted:
+    def _count(self, reports: Counts, amounts: Counts | None, group: Integers | None, groups: int) -> Counted:
         last = reports[:, 0] == self.design.source.levels
         rows = reports[last]
         some = None if amounts is None else amounts[last]
         index = None if group is None else group[last]
-        counts = support_of_listed(
-            self.design.source,
-            LevelReports(rows[:, 1:-1], rows[:, -1]),
-            self.design._blocks,
-            some,
-            group=index,
-            groups=groups,
-        )
+        sent, blocks = LevelReports(rows[:, 1:-1], rows[:, -1]), self.design._blocks
+        counts = support_of_listed(self.design.source, sent, blocks, some, group=index, groups=groups)
         n = added_up(np.zeros(len(rows), dtype=np.int64) if index is None else index, some, groups)
-        return Counted(counts, n if group is not None else n[0])
+        return Counted(counts.reshape(groups, self.k), n)
 
     def sampling_model(
         self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None

@@ -151,9 +151,14 @@ class Law(ABC):
         `amounts` are the frequencies or weights of the reports. With `group`, the index of each report's group, counts
         are of shape (groups, columns) and numbers of shape (groups,).
         """
+        counted = self._count(reports, amounts, group, groups)
+        return counted if group is not None else Counted(*(part if part is None else part[0] for part in counted))
+
+    def _count(self, reports: Counts, amounts: Counts | None, group: Integers | None, groups: int) -> Counted:
+        """Count reports by group; without groups, all of them as one."""
         width = len(self.columns)
         index = reports if group is None else reports + group * width
-        counts = added_up(index, amounts, groups * width).reshape(width if group is None else (groups, width))
+        counts = added_up(index, amounts, groups * width).reshape(groups, width)
         return Counted(counts, counts.sum(axis=-1))
 
     def probabilities(self, shares: Array) -> Array:

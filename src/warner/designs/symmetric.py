@@ -125,11 +125,9 @@ class SymmetricLaw(Law):
     def probabilities(self, shares: Array) -> Array:
         return np.asarray(self.design.q * shares.sum(axis=-1, keepdims=True) + self.symmetry.gain * shares)
 
-    def count(
-        self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> Counted:
+    def _count(self, reports: Counts, amounts: Counts | None, group: Integers | None, groups: int) -> Counted:
         if self.exclusive:  # then a report is the answer that it supports
-            return super().count(reports, amounts, group=group, groups=groups)
+            return super()._count(reports, amounts, group, groups)
         kind = np.int64 if amounts is None else amounts.dtype
         counts, n = np.zeros((groups, self.k), dtype=kind), np.zeros(groups, dtype=kind)
         step = max(1, 2**22 // self.k)
@@ -145,7 +143,7 @@ class SymmetricLaw(Law):
                 order = np.argsort(index, kind="stable")
                 present, first = np.unique(index[order], return_index=True)
                 counts[present] += np.add.reduceat(support[order] * weight[order, np.newaxis], first, axis=0)
-        return Counted(counts[0], n[0]) if group is None else Counted(counts, n)
+        return Counted(counts, n)
 
     @property
     def linear(self) -> SymmetricEstimator:
