@@ -273,14 +273,7 @@ class CutoffLaw(ScoreLaw):
             table = np.empty((*above.shape[:-1], columns))
             table[..., 1::2] = chances * (q * everybody + (p - q) * above)
             table[..., 0::2] = chances * (p * everybody - (p - q) * above)
-            return table if reports is None else table[..., reports]
-
-        def placed(v: Array) -> Array:
-            if reports is None:
-                return np.asarray(v, dtype=np.float64)
-            sums = np.zeros((*np.shape(v)[:-1], columns))
-            np.add.at(sums.T, reports, np.asarray(v).T)
-            return sums
+            return table
 
         def from_cutoffs(steps: Array) -> Array:
             sums = np.zeros((*steps.shape[:-1], k))
@@ -288,13 +281,11 @@ class CutoffLaw(ScoreLaw):
             return sums
 
         def adjoint(v: Array) -> Array:
-            v = placed(v)
             yes, no = chances * v[..., 1::2], chances * v[..., 0::2]
             return np.asarray((q * yes + p * no).sum(axis=-1, keepdims=True) + (p - q) * from_cutoffs(yes - no))
 
         def squares(v: Array) -> Array:
             # From the least entry of a yes, and the most of a no: both are those of answers below the cut-off.
-            v = placed(v)
             return from_cutoffs(((p - q) * chances) ** 2 * (v[..., 1::2] + v[..., 0::2]))
 
         def merged(answers: Integers) -> tuple[Array, Integers]:
@@ -306,14 +297,9 @@ class CutoffLaw(ScoreLaw):
             stretch = np.repeat(np.arange(likely.size), np.diff(ends))
             return table.reshape(answers.size, -1), (2 * stretch[:, np.newaxis] + np.arange(2)).ravel()
 
-        return ChannelOperator(
-            (k, columns if reports is None else len(reports)),
-            forward,
-            adjoint,
-            (lambda: forward(np.eye(k))) if k <= LARGEST_CHANNEL else None,
-            squares,
-            merged if reports is None else None,
-        )
+        matrix = (lambda: forward(np.eye(k))) if k <= LARGEST_CHANNEL else None
+        whole = ChannelOperator((k, columns), forward, adjoint, matrix, squares, merged)
+        return whole if reports is None else whole.of_reports(reports)
 
     def bounds(self) -> ProbabilityBounds:
         chances = np.repeat(self.design._chances, 2)

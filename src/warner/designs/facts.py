@@ -440,6 +440,23 @@ class ChannelOperator:
             lambda w: w @ (_above_nearer_ends(matrix) ** 2).T,
         )
 
+    def of_reports(self, reports: Counts) -> ChannelOperator:
+        """Return the products with the columns of these reports; the weight of a column is the sum over its reports."""
+
+        def added(weights: Array) -> Array:
+            total = np.zeros((self.shape[1], *weights.shape[:-1]))
+            np.add.at(total, reports, np.moveaxis(weights, -1, 0))
+            return np.moveaxis(total, 0, -1)
+
+        matrix, squares = self.matrix, self.squares
+        return ChannelOperator(
+            (self.shape[0], len(reports)),
+            lambda shares: self.forward(shares)[..., reports],
+            lambda weights: self.adjoint(added(weights)),
+            None if matrix is None else lambda: matrix()[:, reports],
+            None if squares is None else lambda weights: squares(added(weights)),
+        )
+
     @property
     def law(self) -> OperatorLaw:
         """Law of the counts of its reports."""

@@ -112,8 +112,8 @@ def modulo(numbers: Integers, field: int) -> Integers:
 
 
 def digits(numbers: Integers, field: int, length: int) -> Integers:
-    """Return the digits of numbers in base `field`, of shape (places, numbers), most significant first."""
-    written = np.empty((length, numbers.size), dtype=np.int64)
+    """Return the digits of numbers in base `field`, of shape (places, ...), most significant first."""
+    written = np.empty((length, *numbers.shape), dtype=np.int64)
     for index in reversed(range(length)):
         quotient = numbers // field
         written[index] = numbers - quotient * field
@@ -122,7 +122,7 @@ def digits(numbers: Integers, field: int, length: int) -> Integers:
 
 
 def vectors(points: Integers, field: int, dimension: int) -> Integers:
-    """Return the canonical vectors of these points, of shape (dimension, points).
+    """Return the canonical vectors of these points, of shape (dimension, ...).
 
     >>> vectors(np.arange(7), 2, 3).T.tolist()
     [[0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]]
@@ -170,6 +170,14 @@ def inverses(values: Integers, field: int) -> Integers:
             power = modulo(power * square, field)
         square, exponent = modulo(square * square, field), exponent // 2
     return power
+
+
+def inner_products(one: Integers, other: Integers, field: int) -> Integers:
+    """Return inner products modulo the field of vectors of shape (dimension, ...), which are broadcast."""
+    total: Integers = np.zeros(np.broadcast_shapes(one.shape[1:], other.shape[1:]), dtype=np.int64)
+    for factor, coordinate in zip(one, other, strict=True):
+        total = modulo(total + factor * coordinate, field)
+    return total
 
 
 # A few vectors, one by one: Python's own numbers are several times faster than arrays of one element

@@ -43,23 +43,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from warner.designs import finite_geometry as geometry
 from warner.designs.block_designs import PrimeFieldDesign, deniability
 from warner.designs.draws import RandomBytes, in_batches, truth_or_lie, uniform
 from warner.designs.facts import Ancillary, Symmetry
-from warner.designs.finite_geometry import (
-    VECTORS_ONE_BY_ONE,
-    canonical_number,
-    digits,
-    few_digits,
-    hyperplane_sums,
-    inner_product,
-    is_prime,
-    modulo,
-    next_prime,
-    size,
-    sums_of_hyperplanes,
-    vectors,
-)
 from warner.designs.report_forms import HashForm
 from warner.designs.symmetric import Budget, NumberReader, OddsDesign, refuse_even, refuse_odds
 from warner.text import counted
@@ -126,7 +113,7 @@ class AffineHashing(OddsDesign):
         a, b = budget.odds_within(k, lambda a, b: a + b)
         refuse_even(a, b)
         if prime is None:
-            prime = next_prime(max(k, 3, (values or 0) + 1))
+            prime = geometry.next_prime(max(k, 3, (values or 0) + 1))
         if values is None:
             near = a // b + 1 if b else prime
             values = min(_candidates(prime, near), key=lambda g: _symmetry(prime, g, a, b).variance_of_absent)
@@ -138,8 +125,10 @@ class AffineHashing(OddsDesign):
 
     def _check(self) -> None:
         prime = self.prime
-        if not is_prime(prime):
-            raise ValueError(f"prime must be a prime number, but got {prime}; the next one is {next_prime(prime)}")
+        if not geometry.is_prime(prime):
+            raise ValueError(
+                f"prime must be a prime number, but got {prime}; the next one is {geometry.next_prime(prime)}"
+            )
         if prime < self.k:
             raise ValueError(f"prime must be at least the number of answers, {self.k:,}, but got {prime:,}")
         a, b = self.odds
@@ -327,8 +316,8 @@ class LocalHashing(PrimeFieldDesign):
 
     @classmethod
     def _counts(cls, field: Any, dimension: Any) -> tuple[Any, Any, Any, Any]:
-        directions = size(field, dimension)
-        return field**dimension, field * directions, directions, size(field, dimension - 1)
+        directions = geometry.size(field, dimension)
+        return field**dimension, field * directions, directions, geometry.size(field, dimension - 1)
 
     @classmethod
     def examples(cls) -> tuple[Any, ...]:
@@ -343,36 +332,29 @@ class LocalHashing(PrimeFieldDesign):
         )
 
     def supports(self, reports: Counts) -> Mask:
-        directions, values = reports // self.field, reports % self.field
-        hashes = np.zeros((len(reports), self.k), dtype=np.int64)
-        factors = vectors(directions, self.field, self.dimension)
-        for factor, digit in zip(factors, digits(np.arange(self.k), self.field, self.dimension), strict=True):
-            hashes = modulo(hashes + factor[:, np.newaxis] * digit, self.field)
-        return np.asarray(hashes == values[:, np.newaxis])
+        directions, values = np.divmod(reports[:, np.newaxis], self.field)
+        return np.asarray(self._hashed(np.arange(self.k), directions) == values)
 
     def _sums_within(self, weights: Counts) -> Counts:
-        return hyperplane_sums(weights, self.field, self.dimension)
+        return geometry.hyperplane_sums(weights, self.field, self.dimension)
 
     def _sums_around(self, weights: Counts) -> Counts:
-        return sums_of_hyperplanes(weights, self.field, self.dimension)
+        return geometry.sums_of_hyperplanes(weights, self.field, self.dimension)
 
     def _block_with(self, answers: Integers, numbers: Integers) -> Integers:
         return numbers * self.field + self._hashed(answers, numbers)
 
     def _hashed(self, answers: Integers, directions: Integers) -> Integers:
-        if answers.size <= VECTORS_ONE_BY_ONE:
+        if answers.shape == directions.shape and answers.size <= geometry.VECTORS_ONE_BY_ONE:
             pairs = zip(answers.tolist(), directions.tolist(), strict=True)
-            return np.array([self._hash(answer, direction) for answer, direction in pairs], dtype=np.int64)
-        hashes = np.zeros_like(answers)
-        factors = vectors(directions, self.field, self.dimension)
-        for factor, digit in zip(factors, digits(answers, self.field, self.dimension), strict=True):
-            hashes = modulo(hashes + factor * digit, self.field)
-        return hashes
+            return np.array([self._hash(*pair) for pair in pairs], dtype=np.int64)
+        factors = geometry.vectors(directions, self.field, self.dimension)
+        return geometry.inner_products(factors, geometry.digits(answers, self.field, self.dimension), self.field)
 
     def _hash(self, answer: int, direction: int) -> int:
         field, dimension = self.field, self.dimension
-        factors = few_digits(canonical_number(direction, field), field, dimension)
-        return inner_product(factors, few_digits(answer, field, dimension), field)
+        factors = geometry.few_digits(geometry.canonical_number(direction, field), field, dimension)
+        return geometry.inner_product(factors, geometry.few_digits(answer, field, dimension), field)
 
     @in_batches()
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:

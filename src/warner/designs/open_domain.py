@@ -65,7 +65,15 @@ import numpy as np
 from warner.designs.contract import WITHOUT_LIST, Device, revealed
 from warner.designs.draws import RandomBytes, in_batches, truth_or_lie, uniform
 from warner.designs.exact import TOTAL_LIMIT, Number, Odds, is_decimal, odds_as_given, odds_from_json, whole_number
-from warner.designs.finite_geometry import digits, few_digits, is_prime, modulo, next_prime, primes_up_to
+from warner.designs.finite_geometry import (
+    digits,
+    few_digits,
+    inner_products,
+    is_prime,
+    modulo,
+    next_prime,
+    primes_up_to,
+)
 from warner.designs.labels import MISSING, OUTSIDE, from_text, is_missing, refuse_answers
 from warner.designs.open_values import (
     LARGEST_BLOCK,
@@ -528,9 +536,8 @@ class OpenDomain(Device):
         for index, tau in enumerate(self.digits):
             beyond = level <= index
             rows[beyond, index + 1] = 0
-            product = (digits(rows[:, index + 1], g, tau) * digits(blocks[:, index], g, tau)).sum(axis=0)
-            hashes = modulo(hashes + product, g)
-        rows[:, 0], rows[:, -1] = level, truth_or_lie(drawn, hashes, a, b)
+            hashes += inner_products(digits(rows[:, index + 1], g, tau), digits(blocks[:, index], g, tau), g)
+        rows[:, 0], rows[:, -1] = level, truth_or_lie(drawn, modulo(hashes, g), a, b)
         return rows
 
     def _draw_directions(self, rows: Integers, random_bytes: RandomBytes) -> None:

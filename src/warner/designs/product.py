@@ -339,7 +339,7 @@ class ProductLaw(Law):
             (lambda: kronecker(self.design.tables)) if small else None,
             squares,
         )
-        return whole if reports is None else _select_reports(whole, reports)
+        return whole if reports is None else whole.of_reports(reports)
 
     def bounds(self) -> ProbabilityBounds:
         least, most, _ = self._ranges
@@ -446,25 +446,6 @@ class ProductEstimator(LinearEstimator):
         parts = [design.law.linear.weights() for design in self.law.design.designs]
         least, most = product_ranges([(weights.min(axis=0), weights.max(axis=0)) for weights in parts])
         return float((most - least).max())
-
-
-def _select_reports(whole: ChannelOperator, reports: Counts) -> ChannelOperator:
-    """Select the columns of these reports; the weight of a column is the sum over its reports."""
-
-    def added(weights: Array) -> Array:
-        total = np.zeros((whole.shape[1], *weights.shape[:-1]))
-        np.add.at(total, reports, np.moveaxis(weights, -1, 0))
-        return np.moveaxis(total, 0, -1)
-
-    matrix, squares = whole.matrix, whole.squares
-    assert squares is not None
-    return ChannelOperator(
-        (whole.shape[0], len(reports)),
-        lambda shares: whole.forward(shares)[..., reports],
-        lambda weights: whole.adjoint(added(weights)),
-        None if matrix is None else lambda: matrix()[:, reports],
-        lambda weights: squares(added(weights)),
-    )
 
 
 def _joint(labels: Sequence[Labels], what: str) -> Labels:

@@ -23,22 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.designs import finite_geometry as geometry
 from warner.designs.block_designs import PrimeFieldDesign
 from warner.designs.draws import RandomBytes, in_batches, uniform
-from warner.designs.finite_geometry import (
-    VECTORS_ONE_BY_ONE,
-    canonical_number,
-    canonical_numbers,
-    digits,
-    few_digits,
-    inner_product,
-    modulo,
-    perpendicular_sums,
-    point_of,
-    points_of,
-    size,
-    vectors,
-)
 from warner.text import counted
 
 if TYPE_CHECKING:
@@ -97,8 +84,8 @@ class ProjectiveGeometry(PrimeFieldDesign):
 
     @classmethod
     def _counts(cls, field: Any, dimension: Any) -> tuple[Any, Any, Any, Any]:
-        points = size(field, dimension)
-        return points, points, size(field, dimension - 1), size(field, dimension - 2)
+        points = geometry.size(field, dimension)
+        return points, points, geometry.size(field, dimension - 1), geometry.size(field, dimension - 2)
 
     @classmethod
     def examples(cls) -> tuple[ProjectiveGeometry, ...]:
@@ -112,20 +99,22 @@ class ProjectiveGeometry(PrimeFieldDesign):
         )
 
     def supports(self, reports: Counts) -> Mask:
-        products = np.zeros((len(reports), self.k), dtype=np.int64)
-        normals = vectors(reports, self.field, self.dimension)
-        for normal, point in zip(normals, vectors(np.arange(self.k), self.field, self.dimension), strict=True):
-            products = modulo(products + normal[:, np.newaxis] * point, self.field)
-        return np.asarray(products == 0)
+        numbers = reports[:, np.newaxis], np.arange(self.k)
+        return (
+            geometry.inner_products(
+                *(geometry.vectors(each, self.field, self.dimension) for each in numbers), self.field
+            )
+            == 0
+        )
 
     def _sums_within(self, weights: Counts) -> Counts:
-        return perpendicular_sums(weights, self.field, self.dimension)
+        return geometry.perpendicular_sums(weights, self.field, self.dimension)
 
     def _sums_around(self, weights: Counts) -> Counts:
-        return perpendicular_sums(weights, self.field, self.dimension)
+        return geometry.perpendicular_sums(weights, self.field, self.dimension)
 
     def _block_with(self, answers: Integers, numbers: Integers) -> Integers:
-        return self._completed(answers, canonical_numbers(numbers, self.field, self.dimension - 1), 0)
+        return self._completed(answers, geometry.canonical_numbers(numbers, self.field, self.dimension - 1), 0)
 
     @in_batches()
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
@@ -135,36 +124,34 @@ class ProjectiveGeometry(PrimeFieldDesign):
         # Both are worked out for everybody; the one that is not used must only be in range.
         held = np.minimum(drawn // a, through - 1)
         others = np.maximum(drawn - a * through, 0) // max(b, 1)
-        rest = np.where(missed, others, canonical_numbers(held, self.field, self.dimension - 1))
+        rest = np.where(missed, others, geometry.canonical_numbers(held, self.field, self.dimension - 1))
         return self._completed(answers, rest, missed)
 
     def _completed(self, answers: Integers, rest: Integers, product: Integers | Mask | int) -> Integers:
         """Return the point on which y lies, with this <x, y>, and the digits of `rest` as other coordinates."""
         field, dimension = self.field, self.dimension
-        if answers.size <= VECTORS_ONE_BY_ONE:
+        if answers.size <= geometry.VECTORS_ONE_BY_ONE:
             products = np.broadcast_to(product, answers.shape).tolist()
             cases = zip(answers.tolist(), rest.tolist(), products, strict=True)
             return np.array([self._completed_one(*case) for case in cases], dtype=np.int64)
-        point, others = vectors(answers, field, dimension), digits(rest, field, dimension - 1)
+        point, others = geometry.vectors(answers, field, dimension), geometry.digits(rest, field, dimension - 1)
         normal = np.zeros_like(point)
         before = np.cumsum(point != 0, axis=0) == 0  # coordinates left of j
         normal[:-1] = np.where(before[:-1], others, 0)
         normal[1:] += np.where(before[:-1], 0, others)
-        left = np.asarray(product, dtype=np.int64)
-        for coordinate, factor in zip(point, normal, strict=True):
-            left = modulo(left + (field - coordinate) * factor, field)
+        left = geometry.modulo(product + (field - geometry.inner_products(point, normal, field)), field)
         # x is 1 there, and y still 0.
         first = ~before
         first[1:] &= before[:-1]
-        return points_of(normal + first * left, field)
+        return geometry.points_of(normal + first * left, field)
 
     def _completed_one(self, answer: int, rest: int, product: int) -> int:
         field, dimension = self.field, self.dimension
-        point = few_digits(canonical_number(answer, field), field, dimension)
-        normal, first = few_digits(rest, field, dimension - 1), point.index(1)
+        point = geometry.few_digits(geometry.canonical_number(answer, field), field, dimension)
+        normal, first = geometry.few_digits(rest, field, dimension - 1), point.index(1)
         normal.insert(first, 0)
-        normal[first] = (product - inner_product(point, normal, field)) % field
-        return point_of(normal, field)
+        normal[first] = (product - geometry.inner_product(point, normal, field)) % field
+        return geometry.point_of(normal, field)
 
     def _space(self) -> str:
         return f"PG({self.dimension - 1}, {self.field})"

@@ -202,12 +202,18 @@ class Rounds(ABC):
 class AnswerRounds(Rounds):
     """Randomized response with two rounds: the key is the answer."""
 
-    first: RandomizedResponse
+    first: Any
     second: RandomizedResponse
 
     @property
+    def response(self) -> RandomizedResponse:
+        """Randomized response of a key that gives the permanent response."""
+        response: RandomizedResponse = self.first
+        return response
+
+    @property
     def draws(self) -> tuple[int, ...]:
-        return self.first.draws + self.second.draws
+        return self.response.draws + self.second.draws
 
     @property
     def form(self) -> LabelForm:
@@ -217,7 +223,7 @@ class AnswerRounds(Rounds):
         return self.second.draw(responses, random_bytes)
 
     def odds_after(self, reports: int) -> tuple[int, int]:
-        (a, b), k = self.first.odds, self.keys
+        (a, b), k = self.response.odds, self.keys
         r = power_not_above(Fraction(self.second.odds[1], self.second.odds[0]), reports)
         return lowest_terms(a + (k - 1) * b * r, b + (a + (k - 2) * b) * r)
 
@@ -237,23 +243,21 @@ class AnswerRounds(Rounds):
 
 
 @dataclass(frozen=True)
-class HashRounds(Rounds):
+class HashRounds(AnswerRounds):
     """A permanent hash function, and randomized response with two rounds on its values: the key is the hash."""
 
     first: LocalHashing
-    second: RandomizedResponse
 
     key = "hash value"
 
     @cached_property
-    def values(self) -> AnswerRounds:
-        """The two rounds of the hash values."""
-        return AnswerRounds(RandomizedResponse(self.first.field, odds=self.first.odds), self.second)
+    def response(self) -> RandomizedResponse:  # type: ignore[override]
+        return RandomizedResponse(self.first.field, odds=self.first.odds)
 
     @cached_property
     def once(self) -> Design:
         """Local hashing with the same functions."""
-        chain = self.values.once
+        chain = self.response.then(self.second)
         assert isinstance(chain, RandomizedResponse)
         return self.first._at_odds(*chain.odds)
 
@@ -267,11 +271,7 @@ class HashRounds(Rounds):
 
     @property
     def draws(self) -> tuple[int, ...]:
-        return (self.functions, *self.values.draws)
-
-    @property
-    def form(self) -> LabelForm:
-        return self.values.form
+        return (self.functions, *super().draws)
 
     def hashes(self, size: int, random_bytes: RandomBytes) -> Integers:
         return uniform(size, self.functions, random_bytes).astype(np.int64)
@@ -280,16 +280,13 @@ class HashRounds(Rounds):
         return self.first._block_with(answers, hashes) % self.first.field
 
     def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
-        return self.values.permanent(keys, random_bytes)
+        return self.response.draw(keys, random_bytes)
 
     def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
-        return hashes * self.first.field + self.values.again(responses, hashes, random_bytes)
-
-    def odds_after(self, reports: int) -> tuple[int, int]:
-        return self.values.odds_after(reports)
+        return hashes * self.first.field + super().again(responses, hashes, random_bytes)
 
     def happens(self) -> str:
-        first, second = self.values.first, self.second
+        first, second = self.response, self.second
         return (
             f"each respondent has one of {self.functions:,} hash functions permanently, which maps each answer to one "
             f"of {self.keys:,} values. When a value first occurs, a permanent response to it is drawn and kept: "
@@ -300,7 +297,7 @@ class HashRounds(Rounds):
 
     def changes(self) -> str:
         return (
-            f"{self.values.changes()} Which answers share a hash value depends on the respondent's function: a change "
+            f"{super().changes()} Which answers share a hash value depends on the respondent's function: a change "
             "between two of them does not show, so even histories with the same pattern of answers are "
             "distinguishable. The function links all reports of a respondent."
         )

@@ -241,7 +241,7 @@ class SquareWaveLaw(ScoreLaw):
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         (a, b), w, k = self.design.odds, self.design.width, self.k
         low, gain = b / self.design.total, (a - b) / self.design.total
-        codes = np.arange(k + 2 * w) if reports is None else np.asarray(reports)
+        codes = np.arange(k + 2 * w)
         first, last = np.maximum(codes - 2 * w, 0), np.minimum(codes + 1, k)  # the answers within reach of a report
 
         def forward(x: Array) -> Array:
@@ -249,13 +249,8 @@ class SquareWaveLaw(ScoreLaw):
             return low * running[..., -1:] + gain * (running[..., last] - running[..., first])
 
         def window(v: Array) -> Array:
-            if reports is None:
-                running = _running(v)
-                return running[..., 2 * w + 1 :] - running[..., :k]
-            edges = np.zeros((*np.shape(v)[:-1], k + 1))
-            np.add.at(edges.T, first, np.asarray(v).T)
-            np.add.at(edges.T, last, -np.asarray(v).T)
-            return np.asarray(edges.cumsum(axis=-1)[..., :k])
+            running = _running(v)
+            return running[..., 2 * w + 1 :] - running[..., :k]
 
         def matrix() -> Array:
             answers = np.arange(k)[:, np.newaxis]
@@ -268,14 +263,15 @@ class SquareWaveLaw(ScoreLaw):
             near = (after >= 0) & (after <= 2 * w)
             return np.asarray((low + gain * near) * lengths), np.repeat(np.arange(lengths.size), lengths)
 
-        return ChannelOperator(
+        whole = ChannelOperator(
             (k, codes.size),
             forward,
             lambda v: low * np.sum(v, axis=-1, keepdims=True) + gain * window(v),
             matrix if k <= LARGEST_CHANNEL else None,
             lambda v: gain**2 * window(v),
-            merged if reports is None else None,
+            merged,
         )
+        return whole if reports is None else whole.of_reports(reports)
 
     def bounds(self) -> ProbabilityBounds:
         (a, b), columns = self.design.odds, len(self.columns)
