@@ -52,11 +52,7 @@ BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis
 
 
 def set_bits(rows: Counts) -> Integers:
-    """Count the rows in which each bit is set: eight numbers for each byte, from the highest bit on.
-
-    >>> set_bits(np.array([[0b11000000], [0b10000001]], dtype=np.uint8))
-    array([2, 1, 0, 0, 0, 0, 0, 1])
-    """
+    """Count the rows in which each bit is set: eight numbers for each byte, from the highest bit on."""
     counter = BitCounter(rows.shape[1])
     counter.add(rows)
     return counter.total()
@@ -129,11 +125,7 @@ def _unpacked(rows: Counts) -> Integers:
 
 
 def sizes(rows: Counts) -> Integers:
-    """Count the set bits of each row.
-
-    >>> sizes(np.array([[255, 1], [0, 3]], dtype=np.uint8))
-    array([9, 2])
-    """
+    """Count the set bits of each row."""
     number, width = rows.shape
     words = -(-width // 8)
     # Numbers of bits are added up by a product: exact in single precision below 2^24, and much faster than a sum.

@@ -57,33 +57,21 @@ VECTORS_ONE_BY_ONE = 8  # up to which Python's own numbers are faster than array
 
 
 def is_prime(number: int) -> bool:
-    """Return True if a number below about 2^40 is prime, by trial division.
-
-    >>> [number for number in range(20) if is_prime(number)]
-    [2, 3, 5, 7, 11, 13, 17, 19]
-    """
+    """Return True if a number below about 2^40 is prime, by trial division."""
     if number < 4:
         return number > 1
     return number % 2 > 0 and all(number % divisor for divisor in range(3, math.isqrt(number) + 1, 2))
 
 
 def next_prime(number: int) -> int:
-    """Return the smallest prime that is at least the number.
-
-    >>> next_prime(1000)
-    1009
-    """
+    """Return the smallest prime that is at least the number."""
     while not is_prime(number):
         number += 1
     return number
 
 
 def primes_up_to(largest: int) -> Integers:
-    """Return all primes up to a number, by the sieve of Eratosthenes.
-
-    >>> primes_up_to(20)
-    array([ 2,  3,  5,  7, 11, 13, 17, 19])
-    """
+    """Return all primes up to a number, by the sieve of Eratosthenes."""
     prime = np.ones(largest + 1, dtype=bool)
     prime[:2] = False
     for factor in range(2, math.isqrt(largest) + 1):
@@ -96,13 +84,7 @@ def primes_up_to(largest: int) -> Integers:
 
 
 def size(field: Any, dimension: Any) -> Any:
-    """Return the number of points of PG(dimension - 1, field), and of its hyperplanes.
-
-    Of whole numbers, or roughly of arrays of floats.
-
-    >>> size(2, 3)  # the Fano plane
-    7
-    """
+    """Return the number of points of PG(dimension - 1, field), or of its hyperplanes; roughly for arrays of floats."""
     return (field**dimension - 1) // (field - 1)
 
 
@@ -146,11 +128,7 @@ def _canonical_ranges(field: int, dimension: int) -> tuple[Integers, Integers, I
 
 
 def points_of(coordinates: Integers, field: int) -> Integers:
-    """Return the points on which these nonzero vectors lie, of shape (dimension, vectors).
-
-    >>> points_of(np.array([[0], [2], [1]]), 3)  # (0, 2, 1) is twice (0, 1, 2)
-    array([3])
-    """
+    """Return the points on which these nonzero vectors lie, of shape (dimension, vectors)."""
     leading = coordinates[0]
     for coordinate in coordinates[1:]:
         leading = np.where(leading == 0, coordinate, leading)
@@ -192,11 +170,7 @@ def few_digits(number: int, field: int, length: int) -> list[int]:
 
 
 def canonical_number(point: int, field: int) -> int:
-    """Return the number whose digits in base `field` are the canonical vector of one point.
-
-    >>> few_digits(canonical_number(4, 2), 2, 3)  # of the points of the Fano plane, (1, 0, 1)
-    [1, 0, 1]
-    """
+    """Return the number whose digits in base `field` are the canonical vector of one point."""
     power, below = 1, 0  # field^j, and the number of points with fewer than j free coordinates
     while below + power <= point:
         power, below = power * field, below + power
@@ -204,11 +178,7 @@ def canonical_number(point: int, field: int) -> int:
 
 
 def point_of(coordinates: list[int], field: int) -> int:
-    """Return the point on which one nonzero vector lies.
-
-    >>> point_of([0, 2, 1], 3)
-    3
-    """
+    """Return the point on which one nonzero vector lies."""
     leading = next(filter(None, coordinates))
     factor, number = pow(leading, field - 2, field) if leading > 1 else 1, 0
     for coordinate in coordinates:

@@ -12,13 +12,11 @@ of :math:`t_l` digits, uniformly; both do not depend on the value x. The report 
 so that the report is :math:`\ln(a/b)`-locally private, exactly: at the last level any two values have different hashes
 for some d.
 
-**The law of the counts.** A report of level l *supports* a prefix u of l blocks if :math:`\langle d, u\rangle = s`. It
-supports the sender's own prefix with probability p = a/M. Any other prefix it supports with probability q = 1/g,
-whatever the sender holds: with :math:`\delta = s - h`, which is independent of d, it does if
-:math:`\langle d, u - x\rangle = \delta`, and the left side is uniform, because the digits of u and x differ. So the
-number of reports of level l that support u is exactly :math:`\text{Bin}(n_l, q + (p-q)\theta)` for a share
-:math:`\theta` of holders in the population. With the seeds of a general-purpose hash function, as in the literature on
-prefix trees [1]_, that holds only as far as the hash is random.
+**The law of the counts.** A report of level l *supports* a prefix u of l blocks if :math:`\langle d, u\rangle = s`:
+the sender's own prefix with probability p = a/M, any other with probability q = 1/g, whatever the sender holds (proof:
+docs/theory/model.md). So the number of reports of level l that support u is exactly :math:`\text{Bin}(n_l, q +
+(p-q)\theta)` for a share :math:`\theta` of holders in the population. With the seeds of a general-purpose hash
+function, as in the literature on prefix trees [1]_, that holds only as far as the hash is random.
 
 A worked number: g = 3 at odds 3 : 1 has p = 3/5 and q = 1/3; a share of 1/10 shows in a count with probability
 1/3 + (4/15)/10 = 0.36.
@@ -38,16 +36,10 @@ The direction is a row of digits in base g, those of as many blocks as the level
 for each block; in a column, one for all of them, the first digits most significant, in hexadecimal. All reports of one
 level have the same length, so that a report's length reveals its level and nothing else.
 
-The weights of the levels: the best division of the respondents among the levels of a search.
-
-A value with share :math:`\theta` passes level l if its count is beyond the quantile :math:`z_l` of what noise has. With
-:math:`n_l` people that has probability :math:`\Phi(y_l)` for :math:`\theta = (z_l + y_l) \sqrt{v / n_l}`, where v is
-the variance that one report leaves. So with n people it is found with probability :math:`\prod \Phi(y_l)` for
-
-.. math:: \theta = \sqrt{v K / n}, \qquad K = \sum_l (z_l + y_l)^2, \qquad n_l \propto (z_l + y_l)^2,
-
-and K is least, for a given probability, where :math:`(z_l + y_l) \Phi(y_l) / \varphi(y_l)` is the same at all levels
-(Lagrange). That depends on neither n nor epsilon: the weights belong to the design.
+The weights of the levels: the best division of the respondents among the levels of a search has :math:`n_l \propto
+(z_l + y_l)^2` (docs/theory/model.md, "Plan"), and the sum K of these is least, for a given probability :math:`\prod
+\Phi(y_l)`, where :math:`(z_l + y_l) \Phi(y_l) / \varphi(y_l)` is the same at all levels (Lagrange). That depends on
+neither n nor epsilon: the weights belong to the design.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.designs.facts import added_up
-from warner.designs.finite_geometry import inverses
+from warner.designs.finite_geometry import digits, inner_products, inverses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -273,11 +273,8 @@ def hashes_of_listed(design: OpenDomain, directions: Counts, prefixes: Integers)
 
 def _products(blocks: Integers, directions: Counts, field: int, length: int) -> Integers:
     """Return inner products of blocks and directions modulo the field, of shape (blocks, directions)."""
-    total = np.zeros((len(blocks), len(directions)), dtype=np.int64)
-    for power in (field**index for index in range(length)):
-        total += (blocks // power % field)[:, np.newaxis] * (directions.astype(np.int64) // power % field)
-        total %= field
-    return total
+    factors = digits(directions.astype(np.int64), field, length)
+    return inner_products(digits(blocks[:, np.newaxis], field, length), factors[:, np.newaxis], field)
 
 
 # Ancillary counts
