@@ -146,6 +146,10 @@ def test_samples_that_cannot_be_compared() -> None:
         compare_samples(MARCH, Tally(BROWSER, [0, 0, 0]))
     with pytest.raises(ValueError, match='correction must be "holm" or "bh", but got'):
         compare_samples(MARCH, APRIL, correction="none")
+    names: Any
+    for names in (("March",), "AB"):
+        with pytest.raises(ValueError, match="names must be two texts, one for each sample, but got"):
+            compare_samples(MARCH, APRIL, names=names)
     with pytest.raises(TypeError, match=r"needs a second sample, or between=\(group, group\)"):
         compare_samples(MARCH)  # type: ignore[call-overload]
     silent = Tally(RandomizedResponse(["A", "B", "C"], odds=(1, 1)), [1, 2, 3])

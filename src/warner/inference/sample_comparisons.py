@@ -276,6 +276,8 @@ def compare_samples(
     confidence = Confidence(level)
     if (second is None) == (between is None):
         raise TypeError("compare_samples needs a second sample, or between=(group, group)")
+    if isinstance(names, str) or len(names) != 2:
+        raise ValueError(f"names must be two texts, one for each sample, but got {names!r}")
     if between is not None:
         _refuse_uncounted(first)
         if answer is not None:
