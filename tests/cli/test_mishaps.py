@@ -254,3 +254,9 @@ def test_huge_weights_are_one_clear_line(prompt: Prompt, weight: str) -> None:
     (prompt.folder / "r.csv").write_text(f"answer,w\nnever,{weight}\nonce,{weight}\noften,1\n")
     complaint = prompt.complains("estimate", "r.csv", "-c", "answer", "--weights", "w", "-d", "survey.json")
     assert complaint.startswith("warner: --weights must be small enough for a finite sum of squares; divide")
+
+
+@pytest.mark.parametrize("command", ["estimate", "tally", "check", "groups"])
+def test_reports_are_not_grouped_by_themselves(prompt: Prompt, command: str) -> None:
+    complaint = prompt.complains(command, "reports.csv", "-c", "answer", "--by", "answer", "-d", "survey.json")
+    assert complaint.startswith("warner: --by must not name the column of reports, 'answer': ")

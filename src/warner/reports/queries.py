@@ -357,6 +357,8 @@ def columns_among(
             left = f"{len(rest)}{'' if secret else f': {_listed(rest)}'}"
             raise ValueError(f"column must be given unless there is just one to count, but there are {left}")
         column = rest[0]
+    if column in groups:
+        raise ValueError(f"by must not name the column of reports, {column!r}: randomized reports group no respondents")
     for name in (column, *named):
         refuse_absent(name, names, secret=secret)
     return Roles(column, groups, weights, counts)
