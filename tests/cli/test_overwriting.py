@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.shell import COUNTS, SURVEY, fails, succeeds
+from cli.shell import COUNTS, ESTIMATE, SURVEY, fails, succeeds
 from collecting_cases import open_survey
 from warner import Tally
 from warner.service.stores.contract import Contents, save
@@ -136,3 +136,24 @@ def test_what_would_be_replaced_by_a_design_is_named(prompt: Prompt) -> None:
     Tally(SURVEY, list(COUNTS.values())).save(prompt.folder / "one.json")
     said = prompt.complains("design", "yes", "no", "--epsilon", "1", "-o", "one.json")
     assert "one.json holds another document, a tally; give another file, or --force" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        ((*ESTIMATE, "-o"), "--output"),
+        ((*ESTIMATE, "--report"), "--report"),
+        (("check", *READ, "-o"), "--output"),
+        (("plan", "--size", "3", "--epsilon", "1", "--people", "100", "-o"), "--output"),
+    ],
+)
+def test_results_replace_no_design_and_no_tally(prompt: Prompt, arguments: tuple[str, ...], option: str) -> None:
+    Tally(SURVEY, list(COUNTS.values())).save(prompt.folder / "monday.json")
+    SURVEY.save(prompt.folder / "kept.json")
+    for name, held in (("monday", "a saved tally"), ("kept", "a saved design")):
+        before = (prompt.folder / f"{name}.json").read_bytes()
+        said = prompt.complains(*arguments, f"{name}.json")
+        assert f"{option} must not be {name}.json, which holds {held} and would be lost; give another file" in said
+        assert (prompt.folder / f"{name}.json").read_bytes() == before
+    (prompt.folder / "earlier.json").write_text('{"format": "warner estimate"}')
+    prompt.prints(*arguments, "earlier.json" if option == "--output" else "earlier.html")  # a result, computed again

@@ -208,10 +208,19 @@ def _refuse_other_ending(output: Path | None, endings: Sequence[str]) -> None:
         raise ValueError(f"the output must end in {conjoined(known, 'or')}, but got {output}")
 
 
+COLLECTED = {"design", "tally", "pool", "open tally", "memo"}  # documents that cannot be computed again
+
+
 def refuse_overwriting(
-    inputs: Mapping[str, Path | str | Sequence[str] | None], outputs: Mapping[str, Path | str | None]
+    inputs: Mapping[str, Path | str | Sequence[str] | None],
+    outputs: Mapping[str, Path | str | None],
+    *,
+    force: bool | None = None,
 ) -> None:
-    """Raise an error for outputs that would replace an input, each other, a survey file or its database."""
+    """Raise an error for outputs that would replace an input, each other, a survey file or its database.
+
+    Commands without an option `force` replace their results of earlier runs, but no design, tally or memo.
+    """
     sources = [(name, Path(file)) for name, argument in inputs.items() for file in _files_in(argument)]
     written: dict[str, Path] = {}
     for option, file in outputs.items():
@@ -223,18 +232,20 @@ def refuse_overwriting(
         for earlier, other in written.items():
             if same_file(Path(file), other):
                 raise ValueError(f"{earlier} and {option} must be different files, but both are {file}")
-        _refuse_replacing_a_survey(option, Path(file))
+        _refuse_replacing_a_survey(option, Path(file), results=force is None)
         written[option] = Path(file)
 
 
-def _refuse_replacing_a_survey(option: str, file: Path) -> None:
+def _refuse_replacing_a_survey(option: str, file: Path, *, results: bool) -> None:
     if not file.is_file():
         return
     from warner.service.stores.sqlite import is_database
 
-    content = (
-        "a survey" if format_of(file) == "warner survey" else "responses to a survey" if is_database(file) else None
-    )
+    kind = (format_of(file) or "").removeprefix("warner ")
+    if results and kind in COLLECTED:
+        content: str | None = f"a saved {kind}"
+    else:
+        content = "a survey" if kind == "survey" else "responses to a survey" if is_database(file) else None
     if content is not None:
         raise ValueError(f"{option} must not be {file}, which holds {content} and would be lost; give another file")
 

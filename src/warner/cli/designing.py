@@ -47,7 +47,7 @@ BEST_FOR = ("shares", "mean", "distribution")  # quantities for which --best com
 
 def design(options: commands.Design) -> None:
     inputs = {"the list of answers": options.domain_file, "the open domain": options.opened_by}
-    refuse_overwriting(inputs, {"--output": options.output})
+    refuse_overwriting(inputs, {"--output": options.output}, force=options.force)
     made = _made(options)
     if options.output is not None and not options.force:
         _refuse_replacing(options.output, made)

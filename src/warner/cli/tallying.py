@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 def tally(options: commands.Tally) -> None:
     given, output = options.given, options.output
-    refuse_overwriting({"the reports": options.files, "the design": given.files}, {"--output": output})
+    inputs = {"the reports": options.files, "the design": given.files}
+    refuse_overwriting(inputs, {"--output": output}, force=options.force)
     source = Source(options.files, options.columns, options.reading, options.sample, options.origin)
     with working("counting reports"):
         opened = source.open_tally(given)
