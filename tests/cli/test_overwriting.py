@@ -157,3 +157,23 @@ def test_results_replace_no_design_and_no_tally(prompt: Prompt, arguments: tuple
         assert (prompt.folder / f"{name}.json").read_bytes() == before
     (prompt.folder / "earlier.json").write_text('{"format": "warner estimate"}')
     prompt.prints(*arguments, "earlier.json" if option == "--output" else "earlier.html")  # a result, computed again
+
+
+def test_results_replace_tables_of_results_only(prompt: Prompt) -> None:
+    answers = prompt.folder / "answers.csv"
+    answers.write_text("name,answer\nAnn,never\n")
+    said = prompt.complains(*ESTIMATE, "-o", "answers.csv")
+    assert "--output must not be answers.csv, which holds other data than a result of warner and would be lost" in said
+    assert answers.read_text() == "name,answer\nAnn,never\n"
+    answers.write_text("")
+    reports = prompt.folder / "reports.csv"
+    reports.write_text("answer,age\n" + "never,20\nonce,30\noften,40\n" * 50)
+    regress = ("regress", "reports.csv", "answer ~ 1", *DESIGN)
+    for arguments in (
+        ESTIMATE,
+        (*ESTIMATE, "--mean", "--values", "never=0,once=1,often=2"),
+        ESTIMATE,
+        regress,
+        ESTIMATE,
+    ):
+        prompt.prints(*arguments, "-o", "answers.csv")  # an earlier result is replaced

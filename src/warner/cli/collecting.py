@@ -91,7 +91,7 @@ def invite(options: commands.SurveyInvite) -> None:
     if url is None or output is None:
         missing = next(option for option, value in making.items() if value is None)
         raise ValueError(f"{missing} must be given for new invitations")
-    refuse_overwriting({"the survey": survey, "the database": place}, {"--output": output})
+    refuse_overwriting({"the survey": survey, "the database": place}, {"--output": output}, force=False)
     from warner.service.sharing import shareable_address
 
     _invite(asked, place, number, shareable_address(url), output)

@@ -208,6 +208,7 @@ def _refuse_other_ending(output: Path | None, endings: Sequence[str]) -> None:
         raise ValueError(f"the output must end in {conjoined(known, 'or')}, but got {output}")
 
 
+HEADER_BYTES = 2**16
 COLLECTED = {"design", "tally", "pool", "open tally", "memo"}  # documents that cannot be computed again
 
 
@@ -244,10 +245,19 @@ def _refuse_replacing_a_survey(option: str, file: Path, *, results: bool) -> Non
     kind = (format_of(file) or "").removeprefix("warner ")
     if results and kind in COLLECTED:
         content: str | None = f"a saved {kind}"
+    elif results and file.suffix.lower() == ".csv" and not _begins_like_a_result(file):
+        content = "other data than a result of warner"
     else:
         content = "a survey" if kind == "survey" else "responses to a survey" if is_database(file) else None
     if content is not None:
         raise ValueError(f"{option} must not be {file}, which holds {content} and would be lost; give another file")
+
+
+def _begins_like_a_result(file: Path) -> bool:
+    """Return True for an empty file, or a header with the ends of intervals, which every CSV of results has."""
+    with file.open("rb") as lines:
+        header = lines.readline(HEADER_BYTES)
+    return not header.strip() or {b"low", b"high"} <= set(header.strip().split(b","))
 
 
 def _files_in(argument: Path | str | Sequence[str] | None) -> Sequence[Path | str]:

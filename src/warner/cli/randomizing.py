@@ -46,7 +46,8 @@ def randomize(options: commands.Randomize) -> None:
         )
     if options.lines and options.nearest:
         raise ValueError("--nearest is for columns of a file; round the numbers before they are given as lines")
-    refuse_overwriting({"the file of answers": file, "the design": design, "the memo": memo}, {"--output": output})
+    inputs = {"the file of answers": file, "the design": design, "the memo": memo}
+    refuse_overwriting(inputs, {"--output": output}, force=options.force)
     if output != "-" and Path(output).exists() and not options.force:
         raise FileExistsError(
             f"{output} already exists, and is not overwritten: a second draw for the same respondents spends epsilon "
