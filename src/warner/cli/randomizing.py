@@ -46,8 +46,8 @@ def randomize(options: commands.Randomize) -> None:
         )
     if options.lines and options.nearest:
         raise ValueError("--nearest is for columns of a file; round the numbers before they are given as lines")
-    inputs = {"the file of answers": file, "the design": design, "the memo": memo}
-    refuse_overwriting(inputs, {"--output": output}, force=options.force)
+    files: dict[str, Path | str | None] = {"the file of answers": file, "the design": design, "the memo": memo}
+    refuse_overwriting(files, {"--output": output}, force=options.force)
     if output != "-" and Path(output).exists() and not options.force:
         raise FileExistsError(
             f"{output} already exists, and is not overwritten: a second draw for the same respondents spends epsilon "
