@@ -1,8 +1,7 @@
 r"""Two-sample models of noncompliance with covariates: cheating detection, lie detector, unrelated question.
 
 A model of cheating is a regression with one more kind of people, each with its own row of probabilities in each sample.
-Everything else is as in `warner.regress`: the engine, its starts, its errors and its words. What differs is which
-slopes are free; that is a linear map of coefficients.
+What differs from `warner.regress` is which slopes are free; that is a linear map of coefficients.
 
 - Clark and Desharnais: people with the trait, people without it, and cheaters, who always say no. All slopes are free.
 - The stochastic lie detector: people with the trait who affirm it (a share t of them), who deny it, and people without
@@ -123,14 +122,11 @@ def lie_detector_regression(
     """
     designs = _designs("p", p, CARRIERS, reports, lambda p: [1, 0, 1 - p], direct=[1, 1, 0])
     people, fit_options = _data(formula, data, designs, by, options)
-    width = _intercept_first(people)
     # B has a row for affirming and one for denying respondents: an intercept each, and the same slopes.
-    mapping = np.zeros((2, width, width + 1))
-    mapping[0, 0, 0] = mapping[1, 0, width] = 1
-    slopes = np.arange(1, width)
-    mapping[:, slopes, slopes] = 1
+    mapping = _same_coefficients(people, 2)
+    mapping[1, 0, [0, -1]] = 0, 1
     names = [f"{INTERCEPT} ({CARRIERS[0]})", *people.terms.names[1:], f"{INTERCEPT} ({CARRIERS[1]})"]
-    fit = fitted(people, _specification(people, CARRIERS, 2, mapping, names), **fit_options)
+    fit = fitted(people, _specification(people, CARRIERS, mapping, names), **fit_options)
     return TraitRegression(fit, "honest", _affirmed, "the share of people with the trait who affirm it")
 
 
@@ -165,13 +161,11 @@ def unrelated_question_regression(
     """
     designs = _designs("p", p, UNRELATED, reports, lambda p: [1, p, 1 - p, 0], direct=[1, 1, 0, 0])
     people, fit_options = _data(formula, data, designs, by, options)
-    width = _intercept_first(people)
     # The trait's log-odds x'b in two rows of B, the unrelated one's log-odds in two.
-    mapping = np.zeros((3, width, width + 1))
-    columns = np.arange(width)
-    mapping[0, columns, columns] = mapping[1, columns, columns] = 1
-    mapping[0, 0, width] = mapping[2, 0, width] = 1
-    specification = _specification(people, UNRELATED, 3, mapping, [*people.terms.names, "unrelated"])
+    mapping = _same_coefficients(people, 3)
+    mapping[2] = 0
+    mapping[[0, 2], 0, -1] = 1
+    specification = _specification(people, UNRELATED, mapping, [*people.terms.names, "unrelated"])
     fit = fitted(people, specification, **fit_options)
     return TraitRegression(fit, "unrelated", _unrelated, "the share of people with the unrelated trait")
 
@@ -208,26 +202,19 @@ def _data(
     return model_data(formula, data, designs, **grouped_keywords({"by": by, **of_data})), of_fit
 
 
-def _intercept_first(people: ModelData) -> int:
+def _same_coefficients(people: ModelData, predictors: int) -> Array:
+    """Return a mapping in which all predictors have the same coefficients, and none has the last one."""
     if people.terms.names[:1] != (INTERCEPT,):
         raise ValueError("this model needs an intercept: leave '- 1' or '0 +' out of the formula")
-    return len(people.terms.names)
+    width = len(people.terms.names)
+    return np.tile(np.eye(width, width + 1), (predictors, 1, 1))
 
 
-def _specification(
-    people: ModelData, kinds: tuple[str, ...], reference: int, mapping: Array, names: list[str]
-) -> Specification:
+def _specification(people: ModelData, kinds: tuple[str, ...], mapping: Array, names: list[str]) -> Specification:
     groups = {term: columns for term, columns in people.terms.groups.items() if columns != (0,)}
-    return Specification(
-        "cheating",
-        "logit",
-        kinds,
-        kinds[reference],
-        Softmax(len(kinds), reference),
-        tuple(Coefficient(None, name) for name in names),
-        groups,
-        mapping.reshape(-1, mapping.shape[2]),
-    )
+    coefficients = tuple(Coefficient(None, name) for name in names)
+    shares, last = Softmax(len(kinds), len(kinds) - 1), kinds[-1]
+    return Specification("cheating", "logit", kinds, last, shares, coefficients, groups, np.concatenate([*mapping]))
 
 
 def _affirmed(b: Array) -> tuple[Array, Array]:

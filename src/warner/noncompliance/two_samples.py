@@ -29,9 +29,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from fractions import Fraction
 from itertools import starmap
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import ndtri, xlog1py, xlogy
@@ -46,10 +45,8 @@ from warner.results import Column, Estimates, TableResult, check_level
 from warner.text import level_text
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Mask, Numbers
+    from warner.arrays import Array, Counts, Mask
     from warner.documents import Document
-
-    Equations = Callable[[Counts], tuple[Numbers, ...]]
 
 
 # Prevalence
@@ -234,19 +231,11 @@ def two_sample_unrelated_question(
     (0.233333, 0.366667)
     """
     first, second = _different("p", p)
-
-    def solved(f: Counts) -> tuple[Numbers, ...]:
-        return (
-            ((1 - second) * f[0] - (1 - first) * f[1]) / (first - second),
-            (first * f[1] - second * f[0]) / (first - second),
-        )
-
     # The possible solutions are the mixtures of four populations, each with all or none of either trait.
     pure = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    asked = np.array([[first, second], [1 - first, 1 - second]])
-    return _estimated(
-        UnrelatedQuestion, solved, _samples(yes, n), level, pure @ asked, lambda shares: tuple(shares @ pure)
-    )
+    kinds = pure @ np.array([[first, second], [1 - first, 1 - second]])
+    samples = _samples(yes, n)
+    return _estimated(UnrelatedQuestion, samples, level, kinds, lambda shares: shares @ pure[: len(shares)])
 
 
 def cheating_detection(
@@ -283,15 +272,8 @@ def cheating_detection(
     cheaters        25.00            25.00  2.43                 20.30 to 29.83
     Cheaters: they say no regardless of the device; how many of them have the trait as well is unknown.
     """
-    first, second = _different("forced", forced)
-
-    def solved(f: Counts) -> tuple[Numbers, ...]:
-        honest_no = (f[1] - f[0]) / (second - first)
-        honest_yes = f[0] - first * honest_no
-        return honest_yes, 1 - honest_yes - honest_no, honest_no
-
-    kinds = np.array([[1.0, 1.0], [0.0, 0.0], [first, second]])
-    return _estimated(CheatingDetection, solved, _samples(yes, n), level, kinds, tuple)
+    kinds = np.array([[1.0, 1.0], [0.0, 0.0], _different("forced", forced)])
+    return _estimated(CheatingDetection, _samples(yes, n), level, kinds, tuple)
 
 
 def stochastic_lie_detector(
@@ -326,20 +308,9 @@ def stochastic_lie_detector(
     """
     first, second = _different("p", p)
     samples = _samples(yes, n)
-    # Whether the prevalence is 0 is decided in fractions: in doubles, 0 may be anything of the size of 1e-17.
-    shares = [Fraction(int(count), int(size)) for count, size in zip(yes, n, strict=True)]
-    nobody = shares[0] - shares[1] == probability("p", p[1]) - probability("p", p[0])
-
-    def solved(f: Counts) -> tuple[Numbers, ...]:
-        prevalence = 1 - (f[0] - f[1]) / (second - first)
-        affirming = f[0] - (1 - prevalence) * (1 - first)
-        return prevalence, affirming * np.nan if nobody else affirming / prevalence
-
     # People with the trait who affirm it, who deny it, and people without it.
     kinds = np.array([[1.0, 1.0], [0.0, 0.0], [1 - first, 1 - second]])
-    result = _estimated(
-        LieDetector, solved, samples, level, kinds, lambda shares: _part_of(shares[0], shares[1]), undefined=nobody
-    )
+    result = _estimated(LieDetector, samples, level, kinds, lambda shares: _part_of(*shares[:2]), undefined=True)
     low, high = _profile_interval(kinds[2], samples, level)
     return replace(result, honest=replace(result.honest, low=low, high=high))
 
@@ -404,18 +375,9 @@ def anchored_crosswise(
         f = samples.observed
         samples.covariance[0, 1] = samples.covariance[1, 0] = (both_same / n - f[0] * f[1]) / n
 
-    def solved(f: Counts) -> tuple[Numbers, ...]:
-        attentive = (f[1] - 0.5) / (0.5 - anchor)
-        return ((f[0] - (1 - attentive) / 2) / attentive + question - 1) / (2 * question - 1), attentive
-
     # Attentive people with the trait, attentive people without it, and the others.
     kinds = np.array([[question, 1 - anchor], [1 - question, 1 - anchor], [0.5, 0.5]])
-
-    def read(shares: Array) -> tuple[float, float]:
-        attentive, with_trait = _part_of(shares[0], shares[1])
-        return with_trait, attentive
-
-    return _estimated(AnchoredCrosswise, solved, samples, level, kinds, read)
+    return _estimated(AnchoredCrosswise, samples, level, kinds, lambda shares: _part_of(*shares[:2])[::-1])
 
 
 def extended_crosswise(
@@ -464,17 +426,9 @@ def extended_crosswise(
     samples = _samples(differ, n, "differ")
     if always == "same":  # the same model with both reports exchanged
         samples, first, second = samples._replace(observed=1 - samples.observed), 1 - first, 1 - second
-
-    def solved(f: Counts) -> tuple[Numbers, ...]:
-        slope = (f[1] - f[0]) / (first - second)
-        rest = 1 - f[0] - slope * first  # (1 - t)(1 - pi) is the rest, and the slope (1 - t)(2 pi - 1)
-        return 1 - rest / (2 * rest + slope), 1 - 2 * rest - slope
-
     # Respondents with the trait, without it, and one-sayers.
     kinds = np.array([[1 - first, 1 - second], [first, second], [1.0, 1.0]])
-    return _estimated(
-        ExtendedCrosswise, solved, samples, level, kinds, lambda shares: (_part_of(*shares[:2])[1], shares[2])
-    )
+    return _estimated(ExtendedCrosswise, samples, level, kinds, lambda shares: (_part_of(*shares[:2])[1], shares[2]))
 
 
 class Samples(NamedTuple):
@@ -503,42 +457,37 @@ def _samples(yes: Sequence[int], n: Sequence[int], name: str = "yes") -> Samples
 
 def _estimated(
     model: type[Model],
-    solved: Equations,
     samples: Samples,
     level: float,
     kinds: Array,
-    read: Callable[[Array], tuple[float, ...]],
+    read: Callable[[Counts], Sequence[Any]],
     *,
     undefined: bool = False,
 ) -> Model:
     """Solve the equations, with errors; if the solution is no mixture of the kinds, maximize the likelihood.
 
-    The first two values of a solution are the shares of the model; the rest must be shares as well. A row of `kinds`
-    has one kind's probabilities of yes in the two samples, and `read` turns the shares of the kinds into those of the
-    model. The second share may be `undefined`.
+    A row of `kinds` has one kind's probabilities of yes in the two samples, and `read` turns the shares of the kinds
+    into shares of the model, of which the result has the first two. The second one may be `undefined`.
     """
     check_level(level)
-    f = samples.observed
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.array(solved(f))
-        # A step in the imaginary direction: exact derivatives of rational functions.
-        steps = IMAGINARY_STEP * np.eye(2)
-        slopes = np.array([np.imag(solved(f + 1j * step))[:2] / IMAGINARY_STEP for step in steps])
-    if not (np.isfinite(values).all() and np.isfinite(slopes).all()) and not undefined:
+    equations = np.vstack([kinds[:3].T, np.ones(3)])  # three kinds are enough for any two probabilities
+
+    def solved(f: Counts) -> Counts:
+        return np.array(read(np.linalg.solve(equations, np.append(f, 1))))
+
+    values = solved(samples.observed)
+    # A step in the imaginary direction: exact derivatives of rational functions.
+    steps = IMAGINARY_STEP * np.eye(2)
+    slopes = np.array([solved(samples.observed + 1j * step).imag[:2] / IMAGINARY_STEP for step in steps])
+    if not np.isfinite(values).all() and not undefined:
         raise ValueError(
             "these counts give no estimate: the equations have no solution there (a share in a denominator is zero)"
         )
-    possible = bool(((values >= 0) & (values <= 1)).all())
-    likely = values if possible else np.array(read(_likeliest(kinds, samples)))
+    possible = bool(((values > -NO_PROBABILITY) & (values < 1 + NO_PROBABILITY)).all())
+    likely = values.clip(0, 1) if possible else np.array(read(_likeliest(kinds, samples)))
     low, high = never_empty(values[:2], *_distances(slopes, samples, level))
-    columns = (
-        values[:2],
-        _standard_errors(slopes, samples.covariance),
-        np.maximum(low, 0.0),
-        np.minimum(high, 1.0),
-        np.full(2, level),
-        likely[:2],
-    )
+    errors = np.sqrt(np.maximum(np.einsum("is,ij,js->s", slopes, samples.covariance, slopes), 0))
+    columns = values[:2], errors, np.maximum(low, 0.0), np.minimum(high, 1.0), np.full(2, level), likely[:2]
     return model(*(Share(*row) for row in np.transpose(columns).tolist()))
 
 
@@ -552,10 +501,6 @@ def _distances(slopes: Array, samples: Samples, level: float) -> tuple[Array, Ar
     squares = ((slopes * np.where(slopes > 0, *distances)) ** 2 for distances in ((down, up), (up, down)))
     below, above = (np.sqrt(np.maximum(square.sum(axis=0) + between, 0)) for square in squares)
     return below, above
-
-
-def _standard_errors(slopes: Array, covariance: Array) -> Array:
-    return np.asarray(np.sqrt(np.maximum(np.einsum("is,ij,js->s", slopes, covariance, slopes), 0)))
 
 
 def _likeliest(kinds: Array, samples: Samples) -> Array:
@@ -611,10 +556,10 @@ def _profile_interval(without: Array, samples: Samples, level: float) -> tuple[f
     return end(top, 0.0), end(top, 1.0)
 
 
-def _part_of(first: float, second: float) -> tuple[float, float]:
+def _part_of(first: Any, second: Any) -> tuple[Any, Any]:
     """Sum of two shares, and the first one's fraction of it; NaN if the sum is zero up to rounding."""
     both = first + second
-    return both, first / both if both > NO_SHARE else np.nan
+    return both, first / both if abs(both) > NO_SHARE else both * np.nan
 
 
 def _different(name: str, pair: Sequence[Number]) -> tuple[float, float]:
