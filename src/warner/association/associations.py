@@ -12,8 +12,7 @@ r"""associate: association between the answers to several randomized questions, 
 \theta_i^2)`, and for independent questions the sum is the product of the sums of the questions: the noise multiplies,
 while the share itself gets smaller. So beyond three questions pairs are more informative than the whole table.
 
-Counting is done where the data are (`warner.reports.loading`); only the distinct rows are read. A row counts if it has
-a report to every question, and a number in the numeric column; all others are left out and counted.
+A row counts if it has a report to every question, and a number in the numeric column; all others are left out.
 """
 
 from __future__ import annotations

@@ -14,23 +14,14 @@ no likelier than the one observed; Freeman and Halton's is the same for tables l
 too many tables to go through, some are drawn; with B of them of which b are no likelier, (b + 1)/(B + 1) is a p-value
 that holds its level exactly.
 
-.. [1] G. H. Freeman, J. H. Halton, "Note on an exact treatment of contingency, goodness of fit and other problems of
-   significance", Biometrika 38 (1951), 141-149.
-
-Pairs of questions: joint shares, odds ratio and correlation of two of them; what it costs to ask more.
-
-Each pair is looked at by itself: its own table of reports, its own most likely joint shares. For the sizes of an
-association see `QuestionPair`; for what several questions cost, `costs_of`.
-
-Correlation (phi coefficient) of two true answers, and of an answer with a number, from randomized reports.
-
+**Correlation** (phi coefficient) of two true answers, and of an answer with a number, from randomized reports.
 With the debiased indicators a and b of two answers (:math:`E[a \mid \text{answer}] = 1` for respondents with that
 answer, 0 for others), :math:`\pi_1, \pi_2` their means, :math:`v = \pi(1-\pi)` and :math:`c` their covariance (with
 1/n), the correlation of the true indicators is
 
 .. math:: r = \frac{c}{\sqrt{v_1 v_2}}
 
-[1]_: the randomization blows up the variance of a and b, which is therefore not used, but leaves their covariance as it
+[2]_: the randomization blows up the variance of a and b, which is therefore not used, but leaves their covariance as it
 is, because devices are independent. With a number y in the place of b, :math:`v_2` is its variance. With a randomized
 number, b is what a report scores for the number x (`warner.regression.scores`), s what it scores for its square, and
 :math:`v_2 = E s - (E b)^2`, the variance of the true numbers.
@@ -41,20 +32,17 @@ The standard error is that of the influence function: the mean square, over n, o
     - \frac r2 \left(\frac{\dot v_1}{v_1} + \frac{\dot v_2}{v_2}\right),
 
 with :math:`\dot v = (1-2\pi)(a-\pi)` for an indicator, :math:`(y-\bar y)^2 - v` for a number and
-:math:`s - E s - 2 E b (b - E b)` for a randomized number. Nothing keeps the
-estimate between -1 and 1: where it lies outside, that is said, and it is not cut.
+:math:`s - E s - 2 E b (b - E b)` for a randomized number.
 
 The interval has all correlations :math:`\rho` with :math:`(r - \rho)^2 \le z^2 \, V(\rho)`, where V is the mean square
-above with :math:`\rho` in the place of r: a quadratic in :math:`\rho`, so that the ends are roots of a quadratic, as
-those of Fieller's interval of a ratio. Multiples of the standard error on both sides of the estimate would be too short
-for skewed numbers, where estimate and standard error are far from independent: with lognormal numbers and 60 people
-they hold the true correlation in 86 to 87 % of surveys, these in 95 to 96 %. What the influence function leaves out for
-few people and heavy tails is made good by the jackknife: V is enlarged as much as the jackknife's variance of r exceeds
-the square of the standard error. The interval remains approximate: with lognormal numbers (sigma 1) that are
-twice as large with the answer as without, coverage was .93 to .97 in surveys of 60 to 1,000 respondents, least for
-direct answers; if all respondents above the median have the answer, .84 to .86, and with sigma 1.5 .70 to .76.
+above with :math:`\rho` in the place of r: a quadratic in :math:`\rho`, as in Fieller's interval of a ratio. Multiples
+of the standard error would be too short for skewed numbers, where estimate and standard error are far from independent.
+V is enlarged as much as the jackknife's variance of r exceeds the square of the standard error, for few respondents and
+heavy tails. See the page "Estimate associations between randomized answers" for the coverage.
 
-.. [1] J. A. Fox, P. E. Tracy, "Measuring associations with randomized response", Social Science Research 13 (1984),
+.. [1] G. H. Freeman, J. H. Halton, "Note on an exact treatment of contingency, goodness of fit and other problems of
+   significance", Biometrika 38 (1951), 141-149.
+.. [2] J. A. Fox, P. E. Tracy, "Measuring associations with randomized response", Social Science Research 13 (1984),
    188-197.
 """
 

@@ -1,19 +1,10 @@
 r"""Adaptive Gauss-Hermite quadrature: the likelihood of a mixed model with random intercepts.
 
-Rows belong to groups, such as schools or persons. Group j has an effect :math:`\sigma u_j`, with u standard normal,
-which is added to all predictors of its rows (of ordered answers it is taken off all cutpoints, so that it moves people
-towards later answers, as :math:`x'b` does). With :math:`\ell_i(\eta)` the log-likelihood of a row's report and
-:math:`w_i` its people, the likelihood of the group is an integral,
-
-.. math::
-    L_j = \int e^{h_j(u)} \varphi(u) \, du
-    \approx s_j \sum_q W_q \, e^{h_j(u_{jq})} \varphi(u_{jq}), \qquad
-    h_j(u) = \sum_i w_i \ell_i(x_i'b + \sigma u), \quad
-    u_{jq} = m_j + s_j \sqrt2 \, t_q, \quad W_q = \sqrt2 \, \omega_q e^{t_q^2},
-
-with the nodes t and weights :math:`\omega` of Hermite [1]_. The mode :math:`m_j` is found by Newton's method with
-halving. The scale is :math:`s_j = (1 + \sigma^2 \sum w_i I_i)^{-1/2}` at the mode, with the *expected* information I
-of a report: the curvature of a randomized one can be negative.
+See the page "Regression on covariates" for the integral over the effect :math:`\sigma u_j` of each group (J. C.
+Pinheiro, D. M. Bates, J. Comput. Graph. Stat. 4 (1995), 12-35) and its derivatives. The effect is added to all
+predictors of the rows of the group; of ordered answers it is subtracted from all cutpoints, so that it moves
+respondents towards later answers, as :math:`x'b` does. The mode :math:`m_j` is found by Newton's method with halving.
+The standard deviation is the last of the coefficients, :math:`z = (b, \sigma)`.
 
 One node is Laplace's approximation, which other programs take by default. Under randomization it can be far off: a
 published table has coefficients that are two standard errors from the maximum of the likelihood because of it. So it
@@ -22,21 +13,7 @@ takes 25 nodes or more. (15 are enough at most maxima; at the upper limit of a s
 then go from 0 to 1 between two nodes: with reports that are the truth in 3 of 4 cases, 25 nodes are off by .5 nats per
 6 groups at :math:`\sigma = 8`, and :math:`4 \sigma^2` by .0001 (`for_spread`).
 
-The standard deviation is the last of the coefficients, :math:`z = (b, \sigma)`. With expectations over the nodes of a
-group after its reports, and :math:`g_j = \partial h_j/\partial z`, the derivatives are those of Fisher and Louis [2]_,
-
-.. math::
-    \nabla \log L_j = \operatorname{E} g_j, \qquad
-    -\nabla^2 \log L_j = \operatorname{E}[-\nabla^2 h_j] - \operatorname{Var} g_j.
-
 The likelihood is the same for :math:`\sigma` and :math:`-\sigma`. At 0 its slope is 0: an ascent must begin elsewhere.
-
-References
-----------
-.. [1] J. C. Pinheiro, D. M. Bates, "Approximations to the log-likelihood function in the nonlinear mixed-effects
-   model", J. Comput. Graph. Stat. 4 (1995), 12-35.
-.. [2] T. A. Louis, "Finding the observed information matrix when using the EM algorithm", J. R. Stat. Soc. B 44 (1982),
-   226-233.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-r"""Data of a model: observations, their likelihood and the terms, from data of any kind.
+"""Data of a model: observations, their likelihood and the terms, from data of any kind.
 
-With :math:`L_{nk} = P(\text{report of } n \mid \text{answer } k)`, which comes from the design alone, and
-:math:`\theta_{nk}` the modeled share of answer k given the covariates of n, the report of n has probability
-:math:`\mu_n = \sum_k L_{nk}\theta_{nk}`. Any design, a different one for each respondent, and direct questions are only
-different rows of L. Respondents with the same covariates, design and report are one row, with their number
-(`Observations`). Rows with missing values in a column that is used are left out and counted. In a tally, a row is a
-group and a report that occurs.
+Any design, a different one for each respondent, and direct questions are only different rows of the likelihood.
+Respondents with the same covariates, design and report are one row, with their number (`Observations`). Rows with
+missing values in a column that is used are left out and counted. In a tally, a row is a group and a report that occurs.
 """
 
 from __future__ import annotations

@@ -2,25 +2,15 @@ r"""Mean shares: averages of shares over respondents and their differences, by t
 
 A mean over respondents, :math:`p = \sum_n w_n\theta(x_n)/\sum_n w_n` with gradient g, has the variance :math:`g'Vg` for
 the sample. For the population (``target="population"``), each respondent adds :math:`\theta(x_n) - p` to the influence
-function.
+function. Wald intervals are used where the profile likelihood confirms them (`profiles.wald_agrees`), else profile
+intervals. For the population the variance v of the respondents' shares is added: a limit at the distance d from the
+estimate moves to :math:`\sqrt{d^2 + z^2 v}` (G. Y. Zou and A. Donner, Statist. Med. 27, 2008, 1693-1702).
 
-Wald intervals are used where the profile likelihood confirms them (`profiles.wald_agrees`), else profile intervals. For
-the population the variance v of the respondents' shares is added: a limit at the distance d from the estimate moves to
-:math:`\sqrt{d^2 + z^2 v}` (G. Y. Zou and A. Donner, Statist. Med. 27, 2008, 1693-1702). Where there is no likelihood
-of a sample, shares that are estimated as 0 or 1 have no interval.
-
-At a share of 0 or 1 the likelihood has a gradient in the share and no curvature in its log-odds, so that there is no
-standard error. With :math:`h(b) = \sum_m w_m\theta_k(x_m; b)`, a sum over rows whose weights may be negative, the upper
-limit is the largest h among the coefficients whose log-likelihood is within half of :math:`\chi^2` of the maximum.
-By Lagrange duality it is
-
-.. math:: \min_{\tau > 0}\; \frac{1}{\tau}\Bigl[\max_b\{\ell(b) + \tau h(b)\} - \ell_{\max} + \chi^2/2\Bigr],
-
-and the lower limit is the same for -h: the likelihood is *tilted* towards larger h until the loss is the quantile.
-Every :math:`\tau` gives an outer bound, which is flat around the best one, so that a few maximizations are enough.
-Where shares are free, as those of groups, the log-likelihood is concave in them, and the limit is that of the profile
-itself; elsewhere it is that of the least concave function above the profile, at worst too wide. The likelihood ratio
-against a value of h comes from the same function, so that interval and p-value agree.
+A limit is a minimum over tilts :math:`\tau` of the likelihood (page "Regression on covariates"). Every :math:`\tau`
+gives an outer bound, which is flat around the best one, so that a few maximizations are enough. Where shares are free,
+as those of groups, the limit is that of the profile itself; elsewhere it is that of the least concave function above
+the profile, at worst too wide. The likelihood ratio against a value of h comes from the same function, so that interval
+and p-value agree.
 """
 
 from __future__ import annotations

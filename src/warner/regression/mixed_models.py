@@ -1,26 +1,12 @@
 r"""Mixed models: maximum likelihood of random intercepts, the spread between groups, and the effect of each group.
 
+See the page "Regression on covariates" for the interval and the test of the spread, and the distribution of effects.
+
 The likelihood is maximized from the coefficients of the model without effects, with several standard deviations, and
 from some starts of that model. There are 25 quadrature nodes; where twice as many change the log-likelihood by more
 than .01, there are 51. A standard deviation that gains nothing over none is 0. Where groups have few reports each, the
-likelihood may keep rising with the standard deviation and the coefficients; then there is no estimate.
-
-**The spread** is the standard deviation :math:`\sigma` of the effects. Its interval is that of the profile likelihood,
-with 0 where twice the loss of log-likelihood there is below the quantile, and without an upper limit where this is so
-at a standard deviation of 10, beyond which there are no estimates either. The test of no differences between groups is
-at the boundary, where the likelihood ratio is an even mixture of 0 and of chi-square with one degree of freedom [1]_:
-the p-value is half of the usual one.
-
-**The effects** of groups are posterior means, averaged over several spreads with the profile likelihood of the variance
-as their weights. So intervals account for the uncertainty of the spread, also where its estimate is 0. The variance of
-the coefficients is added by the delta method [2]_.
-
-References
-----------
-.. [1] S. G. Self, K.-Y. Liang, "Asymptotic properties of maximum likelihood estimators and likelihood ratio tests under
-   nonstandard conditions", J. Amer. Stat. Assoc. 82 (1987), 605-610.
-.. [2] R. E. Kass, D. Steffey, "Approximate Bayesian inference in conditionally independent hierarchical models",
-   J. Amer. Stat. Assoc. 84 (1989), 717-726.
+likelihood may keep rising with the standard deviation and the coefficients; then there is no estimate. The upper limit
+of the interval is infinite if it is beyond a standard deviation of 10.
 """
 
 from __future__ import annotations

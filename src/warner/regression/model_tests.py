@@ -1,13 +1,10 @@
 r"""Likelihood-ratio tests and Wald tests of terms, and of models against smaller ones; sensitivity to noncompliance.
 
-Twice the difference of two maximal log-likelihoods is chi-square with as many degrees of freedom as coefficients were
-left out. A smaller model that is searched less thoroughly than the larger one makes it too large. So the smaller one
-has all starts and, besides, the larger optimum with the tested coefficients at zero; and if it then has a higher
-likelihood than the larger one, the larger one is maximized again from there.
-
-With sampling weights, clusters or strata twice a log-likelihood is not chi-square. There, for linear models, and for
-robust errors, Wald's test is used: :math:`(C'b)'(C'VC)^{-1}(C'b)`, of :math:`C'b = 0`. With clusters it is compared
-with F, whose degrees of freedom are those of V in these contrasts (`standard_errors`).
+A smaller model that is searched less thoroughly than the larger one makes the likelihood ratio too large. So the
+smaller one has all starts and, besides, the larger optimum with the tested coefficients at zero; and if it then has a
+higher likelihood than the larger one, the larger one is maximized again from there. With sampling weights, clusters or
+strata, for linear models, and for robust errors, Wald's test is used: :math:`(C'b)'(C'VC)^{-1}(C'b)`, of
+:math:`C'b = 0`. With clusters it is compared with F, whose degrees of freedom are those of V in these contrasts.
 
 If a share c of respondents reports ``safe`` regardless of the device and of the truth, a report has the probabilities
 :math:`(1-c) C + c\,[\text{report} = \text{safe}]` instead of C. The model is fitted again under that design. These

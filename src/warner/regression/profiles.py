@@ -1,19 +1,13 @@
 r"""Profile likelihood: confidence limits of a coefficient, a linear combination, or the log-odds of an answer.
 
 The profile of a quantity h(b) at t is the largest log-likelihood with h fixed at t. The interval is all t with
-:math:`2(\ell_{\max} - \ell_p(t)) \le \chi^2`. It needs no standard error, so it is valid near the noise floor, where
-the likelihood is skewed, and for estimates at infinity, which have one infinite limit.
-
-A linear function of the coefficients is fixed, or the log-odds of one answer among several at some columns x:
+:math:`2(\ell_{\max} - \ell_p(t)) \le \chi^2`; it has one infinite limit for an estimate at infinity. A linear function
+of the coefficients is fixed, or the log-odds of one answer among several at some columns x:
 
 .. math:: h(b) = c'b - \log\textstyle\sum_{l \ne k} e^{x'b_l}.
 
-Either can be solved for one of the coefficients, the pivot; the others are free.
-
-With sampling weights, clusters or strata there is no likelihood of a sample. Wald intervals with robust errors are used
-there, and also for linear models and if robust errors are asked for. If reports are as informative as 2,000 direct
-answers and no estimate lies at infinity, Wald intervals are used for those coefficients whose profile confirms them.
-A penalized estimate has no interval.
+Either can be solved for one of the coefficients, the pivot; the others are free. See the page "Regression on
+covariates" for the intervals that are profiles.
 
 One Newton step shows whether a profile confirms both limits :math:`\hat h \pm z\,\mathrm{se}`, for any function h of
 the coefficients: the limit of the profile is :math:`[\max_b\{\ell(b) + \tau h(b)\} - \ell_{\max} + z^2/2]/\tau`, nearly

@@ -1,51 +1,30 @@
 r"""Standard errors: observed and expected information, outer products of scores, robust (sandwich) covariance.
 
-`observed` is the inverse of I, minus the second derivative; `expected` that of F, its mean; `opg` that of G, the sum of
-outer products of the scores. `robust` is :math:`I^{-1} B I^{-1}` with :math:`B = \frac{n}{n-1}\sum_n w_n^2 s_n s_n'`;
-with strata, the same about the mean within each stratum, added up.
+See the page "Regression on covariates" for the equations of all kinds of errors, degrees of freedom and floors.
 
-**Clusters** (CR2). The coefficients solve :math:`\sum_g u_g(b) = 0`, with :math:`u_g` the sum of the weighted scores of
-cluster g, and :math:`F = \sum_g F_g` their information. To first order :math:`\hat b - b = I^{-1}\sum_g u_g(b)`. At
-the estimate a cluster's own score is shrunk, :math:`u_g(\hat b) = u_g - F_g F^{-1} \sum_h u_h`, in proportion to its
-information. In coordinates in which F is the unit matrix (:math:`L'FL = 1`, :math:`v_g = L'u_g`), leverages
-:math:`J_g = L'F_gL` sum to one, and
+**Clusters** (CR2 [1]_). To first order :math:`\hat b - b = I^{-1}\sum_g u_g(b)`, with :math:`u_g` the sum of the
+weighted scores of cluster g, and :math:`F = \sum_g F_g` their information. In coordinates in which F is the unit matrix
+(:math:`L'FL = 1`, :math:`v_g = L'u_g`), leverages :math:`J_g = L'F_gL` sum to one, and
 
 .. math:: V = T \sum_g \tfrac{h}{h-1}\, B_g (v_g - \bar v)(v_g - \bar v)' B_g\, T', \qquad
           B_g = \big[1 - \tfrac{h}{h-1}(J_g - \bar J)\big]^{-1/2}, \qquad T = I^{-1} F L,
 
-with h the number of clusters of the stratum of g, and means over it. With one stratum this is the bias-reduced
-linearization of Bell and McCaffrey [1]_, CR2: for least squares :math:`\sum_g X_g'(1-H_g)^{-1/2}e_ge_g'(1-H_g)^{-1/2}
-X_g`, by :math:`X'f(XMX') = f(X'XM)X'` in matrices as small as the number of coefficients. The power -1 in place of
--1/2 would be the jackknife of whole clusters within strata, the power 0 the plain sandwich, which is too small.
-
-If the scores are normal with covariances :math:`J_g` (independent respondents: the working model), a contrast
-:math:`c'Vc` is a sum of squares of :math:`p_g`, with covariances S between clusters, as variable as
-:math:`\chi^2_\nu/\nu` with Satterthwaite's :math:`\nu = (\operatorname{tr} S)^2 / \operatorname{tr} S^2`, the degrees
-of freedom of Student's t: h - 1 for the mean of h equal clusters, about 1 if one cluster has most of the information.
-For q contrasts at once, V is like a Wishart matrix whose degrees of freedom :math:`\eta` give its entries the same
-total variance, and :math:`\frac{\eta-q+1}{\eta q}W` is F with q and :math:`\eta-q+1` degrees of freedom [2]_.
-
-In a finite population the terms of a stratum count less, and others are added: see `variance_floors`. If one cluster
-has most of the information, or very few determine a contrast, a note warns; if one alone does, there is no standard
-error.
+with h the number of clusters of the stratum of g, and means over it. The power -1 in place of -1/2 would be the
+jackknife of whole clusters within strata, the power 0 the plain sandwich, which is too small.
 
 **Small samples.** Information is counted in direct answers: for all coefficients `Regression.effective`, for one
 quantity h(b) in proportion to the changes :math:`m_n = x_n'V\nabla h` of the predictors when the quantity moves. The
 number of respondents is :math:`(\sum w m^2)^2 / \sum w^2 m^4`, and each report counts as the fraction of a direct
 answer that the expected information has in that direction. For the coefficient of a level these are the respondents of
-that level.
-
-Likelihood ratios of a factor with four levels rejected a true null at 5 % in 15 % of surveys with reports as
-informative as 25 direct answers, in 8 % at 79, and in 5.5 % at 121. For linear models the respondents that determine a
-quantity are counted: intervals for 20 to 100 respondents missed in up to 9 % (two answers, odds of 9 : 1, enumerated),
-in up to 7 % for more.
+that level. Likelihood ratios of a factor with four levels rejected a true null at 5 % in 15 % of surveys with reports
+as informative as 25 direct answers, in 8 % at 79, and in 5.5 % at 121. For linear models the respondents that determine
+a quantity are counted: intervals for 20 to 100 respondents missed in up to 9 % (two answers, odds of 9 : 1,
+enumerated), in up to 7 % for more.
 
 References
 ----------
 .. [1] R. M. Bell and D. F. McCaffrey, "Bias reduction in standard errors for linear regression with multi-stage
    samples", Survey Methodology 28 (2002), 169-181.
-.. [2] J. E. Pustejovsky and E. Tipton, "Small-sample methods for cluster-robust variance estimation and hypothesis
-   testing in fixed effects models", J. Bus. Econ. Stat. 36 (2018), 672-683.
 """
 
 from __future__ import annotations

@@ -1,23 +1,12 @@
-r"""Floors of variances in complex samples: what a sample design cannot remove, however alike its clusters are.
+r"""Floors of variances in complex samples, and what is left of variances in finite populations.
 
-Clusters that happen to agree show no variance, and few clusters can show far too little by chance. But respondents
-within a cluster are independent given the cluster, and so are their devices. With the scores :math:`s_i` of respondents
-in their linear predictors, less the mean of their cluster, the sum of scores has at least the covariances
+**Floors.** Clusters that happen to agree show no variance, but respondents within a cluster are independent given the
+cluster, and so are their devices. See the page "Regression on covariates" for the covariances F that the sum of scores
+has at least, within clusters and in strata of respondents who were drawn alone. The mean of the cluster is subtracted
+because the effect of a cluster need not reach a coefficient: it cancels where a covariate varies within clusters.
 
-.. math:: F = \sum_c \frac{b_c}{b_c - 1} \sum_{i \in c} w_i^2 (s_i - \bar s_c)(s_i - \bar s_c)' \otimes x_i x_i'
-
-with :math:`b_c` respondents in cluster c. The mean of the cluster is taken away because the effect of a cluster need
-not reach a coefficient: it cancels where a covariate varies within clusters. In strata of respondents who were drawn
-alone, the floor is the variance of the randomization given the true answers,
-
-.. math:: F = \sum_i w_i^2 \Bigl(\sum_j \mu_{ij} s_{ij} s_{ij}' - \sum_k \theta_{ik} m_{ik} m_{ik}'\Bigr)
-          \otimes x_i x_i', \qquad m_{ik} = \sum_j C_{kj} s_{ij},
-
-with reports j of probability :math:`\mu_{ij}`. Direct answers that strata or clusters determine leave neither. There
-the variance of a simple sample is taken, except in a census.
-
-Linear shares of respondents who all give the same direct answer have no residuals, and so no variance of a simple
-sample either. There the floor is the exact interval of a share. The fitted value of a respondent averages
+Linear shares of respondents who all give the same direct answer have no residuals, and no variance of a simple sample
+either. There the floor is the exact interval of a share. The fitted value of a respondent averages
 :math:`n_i = 1 / \sum_j w_j^2 (x_i'(X'WX)^{-1}x_j)^2` independent ones, and if these agree, an answer that none of them
 gave has a share of at most :math:`u_i = 1 - 0.025^{1/n_i}`. So the scores of a linear model have at least the
 covariances
@@ -29,23 +18,10 @@ The 95 % interval of a share then extends as far as the exact one (Clopper and P
 as two exact ones joined. With few degrees of freedom, :math:`u_i` has a smaller :math:`n_i`, as Korn and Graubard have
 it.
 
-Standard errors stay those of the sample design. A floor is known far better than a variance between clusters, so that
-intervals extend by :math:`\max(t_d \sqrt V, z \sqrt F)`, and a p-value is the larger one of both tests.
-
-Finite populations: what is left of the variance of estimating equations where a large part of all was sampled.
-
-The score of an estimating equation is a debiased report times what is known of the person, so the rules of shares
-(`warner.reports.linearization`) hold for sums of scores. With :math:`f_h` the part of the clusters of
-stratum h that was sampled, weighted scores :math:`u_i` and their sums :math:`U_{hc}` by cluster, their sum has the
-variance
-
-.. math:: \sum_h (1 - f_h) \frac{m_h}{m_h - 1} \sum_c (U_{hc} - \bar U_h)(U_{hc} - \bar U_h)'
-          + \sum_h f_h \sum_c \frac{b_c}{b_c - 1} \sum_{i \in c} (u_i - \bar u_c)(u_i - \bar u_c)'.
-
-The first sum is that of an infinite population times :math:`1 - f_h`, bias-reduced as ever (CR2). The second is what a
-finite population does not take away: which of a cluster's people were asked, and the noise of the device, as the
-:math:`b_c` people of a cluster show both. A cluster is small in neither, so that this sum needs no correction for
-leverage; degrees of freedom are those of the first sum, which has the fewer.
+**Finite populations.** The score of an estimating equation is a debiased report times what is known of the respondent,
+so the variance of shares (page "Groups and complex samples") holds for sums of scores. The part between clusters is
+bias-reduced (CR2) and has the degrees of freedom; the part within them needs no correction for leverage, since a
+cluster is small in it.
 
 Where people were drawn alone, all people of the sampled clusters were asked, or only one was, the noise of the device
 is all that is left, and nothing shows it but the single report. Of linear shares the score is :math:`w (z - \hat z)
