@@ -225,33 +225,15 @@ ANSWERS_IN_SMALL_TABLE = 20  # joint answers of two questions, up to which all c
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Association(TableResult):
-    """Association between the answers to several questions.
+    """Association between the answers to several questions."""
 
-    Attributes
-    ----------
-    crosstable : Crosstable
-        Counts of each combination of reports, with the designs and the number of rows left out.
-    joint : Estimate
-        The most likely joint shares, with their certificate, and intervals.
-    tested : Independence or None
-        The test that all questions are independent of each other, `test`; None for one question.
-    pairs : tuple of QuestionPair
-        All pairs of questions.
-    numeric : tuple of Correlation
-        Of each answer with the numeric column, if one was asked for.
-    costs : tuple of Cost
-        Precision lost by asking one question, two, and so on, up to all of them; empty for one question.
-    level : float
-        The confidence level of the intervals.
-    """
-
-    crosstable: Crosstable
-    joint: Estimate
-    tested: Independence | None
-    pairs: tuple[QuestionPair, ...]
-    numeric: tuple[Correlation, ...]
-    costs: tuple[Cost, ...]
-    level: float
+    crosstable: Crosstable  #: Counts of each combination of reports, with the designs and the number of rows left out.
+    joint: Estimate  #: The most likely joint shares, with their certificate, and intervals.
+    tested: Independence | None  #: The test that all questions are independent, `test`; None for one question.
+    pairs: tuple[QuestionPair, ...]  #: All pairs of questions.
+    numeric: tuple[Correlation, ...]  #: Correlations of each answer with the numeric column, if there is one.
+    costs: tuple[Cost, ...]  #: Precision lost by asking one question, two, and so on; empty for one question.
+    level: float  #: Confidence level of the intervals.
 
     @property
     def test(self) -> Independence:
@@ -292,15 +274,10 @@ class Association(TableResult):
     _rows_key = "joint"
 
     def _columns(self) -> list[Column]:
-        """Return the columns, a row for each joint answer.
+        """Return the columns, a row for each joint answer: a column for each question, then the numbers.
 
-        Returns
-        -------
-        list of Column
-            A column for each question, with its answers; ``reports``, where reports are named like answers; ``share``
-            (the most likely one), ``se`` (of the unbiased estimate), ``low`` and ``high`` (the interval of the share,
-            approximate), and with several questions ``independent`` (the product of the marginal shares) and
-            ``difference`` (share minus that).
+        These are ``reports``, where reports are named like answers, ``se`` of the unbiased estimate, and with several
+        questions ``independent`` (the product of the marginal shares) and ``difference`` (share minus that).
         """
         cells = np.indices(self.design.sizes).reshape(len(self.design.designs), -1)
         questions = zip(self.design.questions, self.design.designs, cells, strict=True)

@@ -298,7 +298,6 @@ Method: TypeAlias = Literal["corrected", "ml"]
 Shares: TypeAlias = Literal["covariates", "constant"]
 Unknown: TypeAlias = Literal["error", "drop"]
 
-FORMAT, VERSION = "warner explanation", 1
 WEAK_INFORMATION = 3.0  # standard errors of the information above zero, below which estimates are unstable
 FEW_RESPONDENTS = {"corrected": 15, "ml": 30}  # below which coverage is not confirmed, or below .93
 MOST_SHARE_COEFFICIENTS = 500  # of the model of the answers
@@ -306,65 +305,36 @@ MOST_SHARE_COEFFICIENTS = 500  # of the model of the answers
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(TableResult):
-    """Regression of an outcome on a randomized answer and covariates: the result of `explain`.
+    """Regression of an outcome on a randomized answer and covariates: the result of `explain`."""
 
-    Attributes
-    ----------
-    outcome, formula : str
-        What is explained, and by what.
-    family : "linear" or "logit"
-        What the coefficients are differences of: the expected outcome, or its log-odds.
-    method : "corrected" or "ml"
-        How they were estimated.
-    names : tuple of str
-        The names of the coefficients: ``trait[yes]`` compares the answer yes with the last answer of the design.
-    coefficients : array of shape (columns,)
-        The estimates.
-    covariance : array of shape (columns, columns)
-        Their estimated covariance: robust, or for maximum likelihood without weights and clusters the inverse of the
-        observed information.
-    answers : mapping of str to tuple
-        The possible answers to each randomized question; effects are against the last.
-    people, dropped : int
-        Numbers of respondents that were used, and that were left out for a missing value or an invalid report.
-    weighted : bool
-        Whether people were weighted.
-    clustered : ClusterRobust or None
-        How standard errors and degrees of freedom follow from clusters; each respondent is a cluster where there are
-        none. None for maximum likelihood without weights and clusters.
-    strength : float or None
-        Of the corrected score, how many standard errors its information lies above zero where it is smallest. Below 3,
-        estimates are unstable, and intervals rough.
-    log_likelihood, deviation, gap, optima
-        Of maximum likelihood: the log-likelihood, the standard deviation of the errors of a linear model, how much the
-        log-likelihood could still gain here, and the maxima that were found, with the number of starts that ended in
-        each, the best first.
-    shares : Shares or None
-        Of maximum likelihood: what the shares of the answers may depend on.
-    values : mapping of str to array
-        Numeric values of the answers, of the questions that enter as a number.
-    """
-
-    outcome: str
-    formula: str
-    family: OutcomeFamily
-    method: Method
+    outcome: str  #: What is explained.
+    formula: str  #: By what it is explained.
+    family: OutcomeFamily  #: "linear" or "logit", for differences of the expected outcome or of its log-odds.
+    method: Method  #: "corrected" or "ml".
+    #: The names of the coefficients, such as ``trait[yes]``, which compares yes with the last answer of the design.
     names: tuple[str, ...]
-    coefficients: Array
+    coefficients: Array  #: The estimates, of shape (columns,).
+    #: Their estimated covariance, of shape (columns, columns). It is robust, or for maximum likelihood without weights
+    #: and clusters the inverse of the observed information.
     covariance: Array
-    answers: Mapping[str, tuple[Label, ...]]
-    designs: Mapping[str, tuple[Design, ...]]
-    people: int
-    dropped: int
-    weighted: bool = False
+    answers: Mapping[str, tuple[Label, ...]]  #: The answers to each randomized question; effects are against the last.
+    designs: Mapping[str, tuple[Design, ...]]  #: The designs of each randomized question.
+    people: int  #: Number of respondents that were used.
+    dropped: int  #: Number of respondents left out for a missing value or an invalid report.
+    weighted: bool = False  #: Whether respondents were weighted.
+    #: How standard errors and degrees of freedom follow from clusters; each respondent is a cluster where there are
+    #: none. None for maximum likelihood without weights and clusters.
     clustered: ClusterRobust | None = None
-    stratified: bool = False
+    stratified: bool = False  #: Whether respondents were sampled in strata.
+    #: Of the corrected score, how many standard errors its information lies above zero where it is smallest. Below 3,
+    #: estimates are unstable, and intervals rough.
     strength: float | None = None
-    log_likelihood: float | None = None
-    deviation: float | None = None
-    gap: float | None = None
-    optima: tuple[Optimum, ...] = field(default=())
-    shares: Shares | None = None
+    log_likelihood: float | None = None  #: Of maximum likelihood, as all that follows but the values.
+    deviation: float | None = None  #: Standard deviation of the errors of a linear model.
+    gap: float | None = None  #: How much the log-likelihood could still gain here.
+    optima: tuple[Optimum, ...] = ()  #: The maxima, with the number of starts that ended in each, the best first.
+    shares: Shares | None = None  #: What the shares of the answers may depend on.
+    #: Numeric values of the answers, of the questions that enter as a number.
     values: Mapping[str, Array] = field(default_factory=dict)
 
     @property
@@ -395,19 +365,6 @@ class Explanation(TableResult):
     _rows_key = "coefficients"
 
     def _columns(self, level: float = 0.95) -> list[Column]:
-        """Return the columns, a row for each coefficient.
-
-        Parameters
-        ----------
-        level : float
-            Confidence level of the intervals.
-
-        Returns
-        -------
-        list of Column
-            ``term``, ``estimate``, ``se``, ``statistic`` (estimate / se), ``p`` (two-sided), ``low``, ``high``, and
-            ``freedom``, the degrees of freedom of Student's t; infinite for the normal distribution.
-        """
         floor = None if self.clustered is None else self.clustered.accuracy(np.eye(len(self.names))).floor
         limits = StandardErrors(self.errors, self.freedom, floor).wald(self.coefficients, level)
         table = coefficients({"term": self.names}, self.coefficients, limits)
@@ -435,8 +392,8 @@ class Explanation(TableResult):
             },
         }
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": "warner explanation",
+            "version": 1,
             "outcome": self.outcome,
             "formula": self.formula,
             "family": self.family,

@@ -54,28 +54,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Share:
-    """Estimated share: the solution of the equations, its standard error, and its interval.
+    """Estimated share: the solution of the equations, its standard error, and its interval."""
 
-    Attributes
-    ----------
-    value : float
-        The solution of the equations, unbiased or nearly so; sampling error may put it outside 0 to 1.
-    se : float
-        Standard error by the delta method.
-    low, high : float
-        Confidence interval, cut to [0, 1].
-    level : float
-        Its confidence level, approximate.
-    most_likely : float
-        The maximum-likelihood value: ``value`` itself where the whole solution is possible, otherwise the best possible
-        one, from `warner.channel_mle`. NaN for honesty if the prevalence is 0.
-    """
-
-    value: float
-    se: float
-    low: float
-    high: float
-    level: float
+    value: float  #: The solution of the equations, about unbiased; sampling error may put it outside 0 to 1.
+    se: float  #: Standard error by the delta method.
+    low: float  #: Lower limit of the confidence interval, cut to [0, 1].
+    high: float  #: Upper limit of the confidence interval, cut to [0, 1].
+    level: float  #: Confidence level, approximate.
+    #: The maximum-likelihood value, which is ``value`` itself where the whole solution is possible, otherwise the best
+    #: possible one, from `warner.channel_mle`. NaN for honesty if the prevalence is 0.
     most_likely: float
 
     def __repr__(self) -> str:

@@ -199,8 +199,8 @@ class _Block:
         if not self.listed:
             return np.asarray(self.likelihood.family.contributions(eta, self.likelihood.reports).score.sum(axis=0) ** 2)
         result = np.zeros(eta.shape[1])
-        for rows, probability, point in self.likelihood.of_all_reports(eta):
-            result[rows] += probability * point.score.sum(axis=0) ** 2
+        for rows, _, point in self.likelihood.of_all_reports(eta):
+            result[rows] += np.exp(point.log_likelihood) * point.score.sum(axis=0) ** 2
         return result
 
     def modes(self, eta: Array, spread: float) -> tuple[Array, Array]:

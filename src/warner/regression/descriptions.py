@@ -325,24 +325,12 @@ def _privacy(fit: Regression) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressionTable(TableResult):
-    """Several regressions side by side: `regression_table`.
+    """Several regressions side by side: `regression_table`."""
 
-    Attributes
-    ----------
-    models : tuple of Regression
-        The regressions.
-    names : tuple of str
-        Headings of their columns.
-    level : float
-        Confidence level of the intervals in ``table()`` and JSON.
-    odds : bool
-        Odds ratios in place of coefficients.
-    """
-
-    models: tuple[Regression, ...]
-    names: tuple[str, ...]
-    level: float
-    odds: bool
+    models: tuple[Regression, ...]  #: The regressions.
+    names: tuple[str, ...]  #: Headings of their columns.
+    level: float  #: Confidence level of the intervals in ``table()`` and JSON.
+    odds: bool  #: Odds ratios in place of coefficients.
 
     _rows_key = "coefficients"
 

@@ -86,7 +86,7 @@ class Likelihood:
         columns = self.columns / size[:, np.newaxis]
         full = np.tile(size, self.family.predictors)
         gram = np.kron(np.eye(self.family.predictors), (columns * weight) @ columns.T) * np.outer(full, full)
-        metric = self._squared_of(np.asarray(gram, dtype=np.float64))
+        metric = self._squared(gram.astype(np.float64))
         lengths = np.sqrt(np.diagonal(metric))
         try:
             root = np.linalg.cholesky(metric / np.outer(lengths, lengths))
@@ -146,9 +146,7 @@ class Likelihood:
             information[k + 1 :, :, k] += blocks[1:].transpose(0, 2, 1)
 
     def _squared(self, information: Array) -> Array:
-        return self._squared_of(information.reshape(2 * (information.shape[0] * information.shape[1],)))
-
-    def _squared_of(self, square: Array) -> Array:
+        square = information.reshape(2 * (self.family.predictors * len(self.columns),))
         return square if self.mapping is None else np.asarray(self.mapping.T @ square @ self.mapping)
 
     def reduced(self, gradient: Array) -> Array:
@@ -174,10 +172,14 @@ class Likelihood:
         full = (score.T[:, :, np.newaxis] * self.rows.x[:, np.newaxis]).reshape(len(self.rows.x), -1)
         return full if self.mapping is None else np.asarray(full @ self.mapping)
 
-    def of_all_reports(self, eta: Array) -> Iterator[tuple[Integers, Array, Contributions]]:
-        """Yield all reports that each row's design can give: rows, probabilities and derivatives."""
+    def of_all_reports(
+        self, eta: Array, *, listed_only: bool = False
+    ) -> Iterator[tuple[Integers, Array, Contributions]]:
+        """Yield all reports that each row's design can give: rows, probabilities after each answer, and derivatives."""
         for number, table in enumerate(self.rows.tables):
             selected = np.flatnonzero(self.rows.design == number)
+            if table is None and listed_only:
+                continue
             if table is None:
                 raise ValueError(
                     f"the expected information needs a design whose reports can be listed, but "
@@ -187,33 +189,26 @@ class Likelihood:
                 point = self.family.contributions(
                     eta[:, selected], np.repeat(column[:, np.newaxis], len(selected), axis=1)
                 )
-                yield selected, np.exp(point.log_likelihood), point
+                yield selected, column, point
 
     def expected_curvature(self, b: Array) -> Array:
         r"""Compute each row's expected information in its predictors, (f, f, n): :math:`\sum_j \mu_j s_j s_j'`."""
         eta = self.predictors(b)
         result = np.zeros((self.family.predictors, *eta.shape))
-        for selected, probability, point in self.of_all_reports(eta):
-            result[:, :, selected] += probability * point.score[:, np.newaxis] * point.score
+        for selected, _, point in self.of_all_reports(eta):
+            result[:, :, selected] += np.exp(point.log_likelihood) * point.score[:, np.newaxis] * point.score
         return result
 
     def device_curvature(self, b: Array) -> Array:
         """Covariances of each row's score in its predictors given the true answer, (f, f, n)."""
         eta = self.predictors(b)
         shares, result = self.family.shares(eta), np.zeros((self.family.predictors, *eta.shape))
-        for number, table in enumerate(self.rows.tables):
-            selected = np.flatnonzero(self.rows.design == number)
-            if table is None:  # what the randomization adds is not known
-                continue
-            means = np.zeros((len(shares), len(eta), len(selected)))  # of each true answer
-            for column in table.T[table.any(axis=0)]:
-                point = self.family.contributions(
-                    eta[:, selected], np.repeat(column[:, np.newaxis], len(selected), axis=1)
-                )
-                result[:, :, selected] += np.exp(point.log_likelihood) * point.score[:, np.newaxis] * point.score
-                means += column[:, np.newaxis, np.newaxis] * point.score
-            for share, mean in zip(shares[:, selected], means, strict=True):
-                result[:, :, selected] -= share * mean[:, np.newaxis] * mean
+        means = np.zeros((len(shares), *eta.shape))  # of each true answer
+        for selected, column, point in self.of_all_reports(eta, listed_only=True):  # else the noise is not known
+            result[:, :, selected] += np.exp(point.log_likelihood) * point.score[:, np.newaxis] * point.score
+            means[:, :, selected] += column[:, np.newaxis, np.newaxis] * point.score
+        for share, mean in zip(shares, means, strict=True):
+            result -= share * mean[:, np.newaxis] * mean
         return result
 
     def expected(self, b: Array) -> Array:
@@ -236,10 +231,8 @@ class Likelihood:
         # Where a share has come to 0 or 1, a report says nothing even against the little that an answer would say.
         uninformative = np.trace(direct, axis1=1, axis2=2) < VANISHING_INFORMATION
         direct[uninformative], report[uninformative] = np.eye(together.shape[1]), 0.0
-        information_ratio = (
-            np.trace(np.linalg.pinv(direct, hermitian=True) @ report, axis1=1, axis2=2) / together.shape[1]
-        )
-        return float(self.rows.weight @ information_ratio)
+        ratio = np.trace(np.linalg.pinv(direct, hermitian=True) @ report, axis1=1, axis2=2) / together.shape[1]
+        return float(self.rows.weight @ ratio)
 
     def row_information(self, b: Array) -> tuple[Array, Array]:
         """Compute the information of a direct answer and of a report about each row's predictors, (n, f, f)."""
@@ -260,42 +253,9 @@ class Likelihood:
 
 
 class ModifiedLikelihood:
-    """Likelihood with a constraint or an added term; everything else is that of `likelihood`."""
+    """Likelihood with a constraint or an added term, which subclasses define."""
 
     def __init__(self, likelihood: Likelihood) -> None:
-        self.likelihood = likelihood
-
-    @property
-    def total_weight(self) -> float:
-        return self.likelihood.total_weight
-
-    @property
-    def longest_step(self) -> float:
-        return self.likelihood.longest_step
-
-    @property
-    def rounding(self) -> float:
-        return self.likelihood.rounding
-
-    @cached_property
-    def scale(self) -> Array:
-        return self.likelihood.scale
-
-    @cached_property
-    def basis(self) -> Array:
-        return self.likelihood.basis
-
-    def predictors(self, b: Array) -> Array:
-        return self.likelihood.predictors(b)
-
-    def predictor_change(self, direction: Array) -> Array:
-        return self.likelihood.predictor_change(direction)
-
-    def pulled_back(self, eta: Array) -> Array:
-        return self.likelihood.pulled_back(eta)
-
-    def value(self, b: Array) -> float:
-        return self.likelihood.value(b)
-
-    def expansion(self, b: Array) -> Expansion:
-        return self.likelihood.expansion(b)
+        self.likelihood, self.total_weight = likelihood, likelihood.total_weight
+        self.longest_step, self.rounding = likelihood.longest_step, likelihood.rounding
+        self.pulled_back = likelihood.pulled_back

@@ -635,8 +635,9 @@ def _pull_of_penalty(likelihood: Likelihood, b: Array, covariance: Array) -> Arr
     # H_kl = x' (F^-1)_kl x: what a row's information is weighted by.
     leverage = np.einsum("np,kplq,nq->kln", x, blocks, x, optimize=True)
     pull = np.zeros_like(eta)
-    for selected, probability, point in likelihood.of_all_reports(eta):
-        h, s, c = leverage[:, :, selected], point.score, point.curvature
+    for selected, _, (log_probability, s, c) in likelihood.of_all_reports(eta):
+        h = leverage[:, :, selected]
         along = np.einsum("kln,ln->kn", h, s)
-        pull[:, selected] += probability * ((along * s).sum(axis=0) * s - 2 * np.einsum("kmn,kn->mn", c, along)) / 2
+        turned = (along * s).sum(axis=0) * s - 2 * np.einsum("kmn,kn->mn", c, along)
+        pull[:, selected] += np.exp(log_probability) * turned / 2
     return likelihood.reduced((likelihood.rows.weight * pull) @ x)

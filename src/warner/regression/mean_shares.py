@@ -114,7 +114,8 @@ class TiltedLikelihood(ModifiedLikelihood):
 
     def __init__(self, likelihood: Likelihood, quantity: MeanShare) -> None:
         super().__init__(likelihood)
-        self.quantity, self.tilt = quantity, 0.0
+        self.quantity, self.tilt, self.scale, self.basis = quantity, 0.0, likelihood.scale, likelihood.basis
+        self.predictors, self.predictor_change = likelihood.predictors, likelihood.predictor_change
 
     def value(self, b: Array) -> float:
         return self.likelihood.value(b) + self.tilt * self.quantity.value(b)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtrc
@@ -54,21 +54,6 @@ LOGISTIC_TO_NORMAL = 1.7  # standard deviations of normal effects that flatten a
 FARTHEST_FINITE_PREDICTOR = 30.0  # of the median group, beyond which coefficients run away
 
 
-class MixedMaximum(NamedTuple):
-    """Maximum of a model with random intercepts.
-
-    `maximum` has the standard deviation as its last coefficient, not negative; `without` is the largest log-likelihood
-    without effects, and `change` by how much twice the nodes change the log-likelihood.
-    """
-
-    specification: Specification
-    likelihood: RandomIntercepts
-    maximum: Maximum
-    starts: tuple[Array, ...]
-    without: float
-    change: float
-
-
 def refuse_mixed(data: ModelData, model: str, k: int, errors: str | None, penalty: str | None) -> None:
     """Raise an error for options that random intercepts exclude."""
     assert data.groups is not None
@@ -99,8 +84,14 @@ def refuse_mixed(data: ModelData, model: str, k: int, errors: str | None, penalt
         raise ValueError(f"errors must be 'observed' with random intercepts, or be left out, but got {errors!r}")
 
 
-def mixed_maximum(groups: Groups, plain: ModelMaximum, more: Sequence[Start] = ()) -> MixedMaximum:
-    """Maximize the likelihood with random intercepts, from the maximum without effects and from further starts."""
+def mixed_maximum(
+    groups: Groups, plain: ModelMaximum, more: Sequence[Start] = ()
+) -> tuple[Specification, RandomIntercepts, Maximum, tuple[Array, ...], float]:
+    """Maximize the likelihood with random intercepts, from the maximum without effects and from further starts.
+
+    The last coefficient is the standard deviation, not negative. The last value returned is by how much twice the nodes
+    change the log-likelihood.
+    """
     specification = plain.specification
     if plain.maximum.infinity is not None:
         lost = plain.maximum.infinity.mask.tolist()
@@ -123,9 +114,7 @@ def mixed_maximum(groups: Groups, plain: ModelMaximum, more: Sequence[Start] = (
         if abs(change) <= DOUBLING_CHANGES:
             break
         more = (*more, Start("fewer nodes", best))
-    return MixedMaximum(
-        with_random_intercepts(specification), likelihood, maximum, others, plain.maximum.best.value, change
-    )
+    return with_random_intercepts(specification), likelihood, maximum, others, change
 
 
 def mixed_covariance(likelihood: RandomIntercepts, b: Array) -> Array:
@@ -240,44 +229,21 @@ HOLDS_ON = "on average"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Spread(TableResult):
-    """Standard deviation of the effects of groups, on the scale of the coefficients.
+    """Standard deviation of the effects of groups, on the scale of the coefficients."""
 
-    Attributes
-    ----------
-    column : str
-        The column that names the groups.
-    groups : int
-        Their number.
-    value, low, high : float
-        The most likely standard deviation, and the interval of the profile likelihood.
-    statistic : float
-        Twice the log-likelihood that effects gain over none.
-    p_value : float
-        Of the test that groups do not differ, at the boundary.
-    level : float
-        Confidence level of the interval.
-    people : int
-        Number of respondents in all groups.
-    """
-
-    column: str
-    groups: int
-    value: float
-    low: float
-    high: float
-    statistic: float
-    p_value: float
-    level: float
-    people: int
+    column: str  #: The column that names the groups.
+    groups: int  #: Number of groups.
+    value: float  #: The most likely standard deviation.
+    low: float  #: Lower limit of the interval of the profile likelihood.
+    high: float  #: Upper limit of the interval of the profile likelihood.
+    statistic: float  #: Twice the log-likelihood that effects gain over none.
+    p_value: float  #: P-value of the test that groups do not differ, at the boundary.
+    level: float  #: Confidence level of the interval.
+    people: int  #: Number of respondents in all groups.
 
     _rows_key = ""
 
     def _columns(self) -> list[Column]:
-        """Return the columns of one row.
-
-        ``groups`` is the name of their column, ``number`` their number; ``spread``, ``low``, ``high``, ``statistic``
-        and ``p``.
-        """
         name, number = objects([self.column]), np.array([self.groups])
         found = {"spread": self.value, "low": self.low, "high": self.high}
         found |= {"statistic": self.statistic, "p": self.p_value}
@@ -293,7 +259,6 @@ class Spread(TableResult):
         return "Standard deviation of the effects of groups"
 
     def _footnotes(self) -> list[str]:
-        """Return the number of respondents and the hypothesis that is tested."""
         return [f"N = {self.people:,} respondents", "p is that of the test that groups are alike"]
 
     def _facts(self) -> Document:
@@ -302,8 +267,7 @@ class Spread(TableResult):
 
     def text(self) -> str:
         """Return the spread as a sentence."""
-        estimates = Estimates(self.value, self.low, self.high)
-        (value,), _, (interval,), _ = estimates.texts()
+        (value,), _, (interval,), _ = Estimates(self.value, self.low, self.high).texts()
         between = f"{level_text(self.level)} interval {interval}, profile likelihood"
         return (
             f"Spread between the {self.groups:,} groups of {quoted(self.column)}: a standard deviation of {value} "
@@ -349,7 +313,8 @@ def _limits(fit: Regression, threshold: float, statistic: float) -> tuple[float,
 def _loss(fit: Regression, spread: float, known: dict[float, Array]) -> float:
     """Twice the loss of log-likelihood at a standard deviation, from the coefficients of the nearest known one."""
     assert isinstance(fit.likelihood, RandomIntercepts)
-    constrained = ConstrainedLikelihood(fit.likelihood.for_spread(spread), _last(fit))
+    last = Combination(np.eye(len(fit.finite_coefficients))[-1])
+    constrained = ConstrainedLikelihood(fit.likelihood.for_spread(spread), last)
     constrained.target = spread
     nearest = min(known, key=lambda one: abs(one - spread))
     best = newton_ascent(constrained, known[nearest][:-1])
@@ -357,47 +322,26 @@ def _loss(fit: Regression, spread: float, known: dict[float, Array]) -> float:
     return 2 * ((fit.log_likelihood or 0.0) - best.value)
 
 
-def _last(fit: Regression) -> Combination:
-    return Combination(np.eye(len(fit.finite_coefficients))[-1])
-
-
 # Effects
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RandomEffects(TableResult):
-    """Effects of groups, on the scale of the coefficients.
+    """Effects of groups, on the scale of the coefficients."""
 
-    Attributes
-    ----------
-    column : str
-        The column that names the groups.
-    groups : tuple
-        Their names.
-    people : array of shape (groups,)
-        Number of respondents in each group.
-    effects, errors, low, high : arrays of shape (groups,)
-        Predicted effects with their errors and intervals, which hold on average over the groups.
-    spread : float
-        The most likely standard deviation between groups.
-    level : float
-        Confidence level of the intervals.
-    """
-
-    column: str
-    groups: tuple[Any, ...]
-    people: Integers
-    effects: Array
-    errors: Array
-    low: Array
-    high: Array
-    spread: float
-    level: float
+    column: str  #: The column that names the groups.
+    groups: tuple[Any, ...]  #: Names of the groups.
+    people: Integers  #: Number of respondents in each group, of shape (groups,).
+    effects: Array  #: Predicted effects, of shape (groups,).
+    errors: Array  #: Standard errors of the effects.
+    low: Array  #: Lower limits of intervals that have their coverage on average over the groups.
+    high: Array  #: Upper limits of these intervals.
+    spread: float  #: The most likely standard deviation between groups.
+    level: float  #: Confidence level of the intervals.
 
     _rows_key = "effects"
 
     def _columns(self) -> list[Column]:
-        """Return the columns, a row for each group: its name, ``people``, ``effect``, ``se``, ``low``, ``high``."""
         names = objects(self.groups)
         numbers = {"effect": self.effects, "se": self.errors, "low": self.low, "high": self.high}
         return [
@@ -412,21 +356,11 @@ class RandomEffects(TableResult):
         return f"Effects of {number} of {quoted(self.column)}, with a spread of {in_digits(self.spread)}"
 
     def _footnotes(self) -> list[str]:
-        """Return the number of respondents and the coverage of the intervals."""
         about = f"over all groups, intervals have coverage {self.level:g}; a group unlike the others is shrunk to them"
         return [f"N = {int(self.people.sum()):,} respondents", about]
 
     def _facts(self) -> Document:
         return {"column": self.column, "spread": self.spread, "level": self.level, "holds": HOLDS_ON}
-
-
-class _AtSpread(NamedTuple):
-    """Effects given the standard deviation: its value and log-likelihood, means and variances of the effects."""
-
-    spread: float
-    log_likelihood: float
-    mean: Array
-    variance: Array
 
 
 def group_effects(fit: Regression, level: float = 0.95) -> RandomEffects:
@@ -438,13 +372,12 @@ def group_effects(fit: Regression, level: float = 0.95) -> RandomEffects:
     people = np.bincount(groups.of_row, fit.model_data.observations.people, minlength=groups.number)
     spread = float(fit.finite_coefficients[-1])
     found = [*reversed([*_at_spreads(fit, -1)]), *_at_spreads(fit, 1)]
-    spreads, logs = np.array([one[:2] for one in found]).T
+    spreads, logs, means, variances = (np.array(part) for part in zip(*found, strict=True))
     half_way = np.diff(spreads, prepend=spreads[0], append=spreads[-1]) / 2
     # The trapezoid rule, with a prior that is flat in the variance: one flat in the spread makes intervals too short.
     chance = np.exp(logs - logs.max()) * (half_way[:-1] + half_way[1:]) * spreads
     chance /= chance.sum()
-    mean = chance @ np.array([one.mean for one in found])
-    square = chance @ np.array([one.variance + one.mean**2 for one in found])
+    mean, square = chance @ means, chance @ (variances + means**2)
     errors = np.sqrt(np.maximum(square - mean**2, 0.0))
     half = float(critical_value(level)) * errors
     return RandomEffects(
@@ -452,10 +385,11 @@ def group_effects(fit: Regression, level: float = 0.95) -> RandomEffects:
     )
 
 
-def _at_spreads(fit: Regression, side: int) -> Iterator[_AtSpread]:
+def _at_spreads(fit: Regression, side: int) -> Iterator[tuple[float, float, Array, Array]]:
     """Follow the likelihood from the best standard deviation down to 0, or up, until too much is lost.
 
-    The most likely coefficients of each follow from those of the one before by steps of Newton's method.
+    Yield standard deviations, log-likelihoods, and means and variances of the effects. The most likely coefficients
+    follow from those of the standard deviation before by steps of Newton's method.
     """
     likelihood, b = fit.likelihood, fit.finite_coefficients.copy()
     assert isinstance(likelihood, RandomIntercepts)
@@ -482,6 +416,6 @@ def _at_spreads(fit: Regression, side: int) -> Iterator[_AtSpread]:
         covariance = np.linalg.pinv(here.information[:-1, :-1], hermitian=True)
         mean, variance, slopes = likelihood.effects(b)
         along = np.einsum("gi,ij,gj->g", slopes, covariance, slopes)
-        yield _AtSpread(b[-1], here.value, b[-1] * mean, b[-1] ** 2 * (variance + along))
+        yield b[-1], here.value, b[-1] * mean, b[-1] ** 2 * (variance + along)
         if loss > LOSS_AVERAGED:
             return

@@ -85,22 +85,15 @@ class LocalMaximum(NamedTuple):
     converged: bool
 
 
-class Eigensystem(NamedTuple):
-    """Eigenvalues of the information of one respondent, in units of predictors, and eigenvectors as rows."""
-
-    values: Array
-    vectors: Array
-
-
-def eigensystem(information: Array, likelihood: Objective) -> Eigensystem:
-    r"""Eigenvalues of the information, with each direction measured by the change of predictors.
+def eigensystem(information: Array, likelihood: Objective) -> tuple[Array, Array]:
+    r"""Eigenvalues of the information of one respondent, in units of predictors, and eigenvectors as rows.
 
     They are those of :math:`U'IU`, U the basis: the same for all columns that span the same space, such as
     years and years since 1900.
     """
     basis = likelihood.basis
     values, vectors = np.linalg.eigh(basis.T @ (information / likelihood.total_weight) @ basis)
-    return Eigensystem(values, (basis @ vectors).T)
+    return values, (basis @ vectors).T
 
 
 def newton_ascent(
@@ -136,10 +129,9 @@ def newton_ascent(
         if gain < KNOWN_MAXIMUM_NATS:
             for maximum in known:
                 near = abs(here.value + gain - maximum.value) < KNOWN_MAXIMUM_NATS
-                concave = (
-                    factored is not None or eigensystem(here.information, likelihood).values[0] > POSITIVE_EIGENVALUE
-                )
-                if near and concave and _close(likelihood, b + step, maximum.coefficients):
+                concave = factored is not None or values[0] > POSITIVE_EIGENVALUE
+                distance = _largest_change(likelihood, b + step - maximum.coefficients)
+                if near and concave and distance < KNOWN_MAXIMUM_DISTANCE:
                     return maximum
         # Where a share goes to 0 by a logit, the log-likelihood is an exponential in its predictor, and all steps are
         # the same: then ever longer ones are taken.
@@ -181,10 +173,6 @@ def _step_by_factor(likelihood: Objective, here: Expansion) -> tuple[Array, floa
 def _largest_change(likelihood: Objective, direction: Array) -> float:
     """Maximum absolute change of a linear predictor along a direction."""
     return float(np.abs(likelihood.predictor_change(direction)).max())
-
-
-def _close(likelihood: Objective, first: Array, second: Array) -> bool:
-    return _largest_change(likelihood, first - second) < KNOWN_MAXIMUM_DISTANCE
 
 
 def _step_off_a_saddle(likelihood: Objective, b: Array, direction: Array) -> Array:

@@ -84,79 +84,36 @@ if TYPE_CHECKING:
     from warner.reports.options import Codes, Conditions
 
 
-FORMAT, VERSION = "warner regression", 1
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Regression(TableResult):
-    """Fitted regression: coefficients, standard errors, and how they were found.
+    """Fitted regression: coefficients, standard errors, and how they were found."""
 
-    Attributes
-    ----------
-    model_data : ModelData
-        The data: distinct rows, the terms of the model, and who was left out.
-    specification : Specification
-        Which coefficients there are, and how shares follow from them.
-    coefficients : array
-        The estimates, in the order of ``specification.coefficients``; infinite, or NaN, where there is no finite one.
-    finite_coefficients : array
-        Coefficients that are all finite, and as good as the estimates: shares are evaluated there. With random
-        intercepts, the standard deviation of effects comes last.
-    covariance : array
-        Of the estimates; NaN where they are not finite.
-    errors : str
-        The kind of standard errors.
-    penalty : str or None
-        "jeffreys" for a penalized estimate.
-    log_likelihood : float or None
-        At the estimates; None for a linear model.
-    gap : float
-        What this maximum of the likelihood can still gain.
-    optima : tuple of Optimum
-        All maxima that were found, the best first: their log-likelihoods, and how many starts ended there.
-    tried : int
-        The number of starts.
-    infinity : Infinity or None
-        Which estimates lie at infinity.
-    clustered : ClusterRobust or None
-        Where people are clustered, how errors and degrees of freedom follow from the clusters.
-    floor : Floor or None
-        The least covariances of the coefficients in strata of respondents who were drawn alone.
-    rivals : tuple of array
-        The coefficients of the other maxima, the best first.
-    search : str
-        How much was tried: "proven" if no other coefficients have a higher likelihood, by proof; "first" if the first
-        starts agreed; else "all".
-    starts : tuple of array
-        The coefficients that Newton's method began at; empty if other starts than the usual ones were asked for.
-    without_effects : float or None
-        With random intercepts, the largest log-likelihood without them.
-    nodes : int
-        Of the quadrature over the effects of groups; 0 without random intercepts.
-    doubling : float
-        By how much twice as many nodes change the log-likelihood.
-    """
-
-    model_data: ModelData
-    specification: Specification
+    model_data: ModelData  #: The data, with the terms of the model, and the respondents left out.
+    specification: Specification  #: Which coefficients there are, and how shares follow from them.
+    #: The estimates, in the order of ``specification.coefficients``; infinite, or NaN, where there is no finite one.
     coefficients: Array
+    #: Coefficients that are all finite, and as good as the estimates, at which shares are evaluated. With random
+    #: intercepts, the standard deviation of effects comes last.
     finite_coefficients: Array
-    covariance: Array
-    errors: str
-    penalty: str | None = None
-    log_likelihood: float | None = None
-    gap: float = 0.0
+    covariance: Array  #: Covariances of the estimates; NaN where they are not finite.
+    errors: str  #: The kind of standard errors.
+    penalty: str | None = None  #: "jeffreys" for a penalized estimate.
+    log_likelihood: float | None = None  #: At the estimates; None for a linear model.
+    gap: float = 0.0  #: What this maximum of the likelihood can still gain.
+    #: All maxima that were found, the best first, with their log-likelihoods and how many starts ended there.
     optima: tuple[Optimum, ...] = ()
-    tried: int = 0
-    rivals: tuple[Array, ...] = ()
+    tried: int = 0  #: The number of starts.
+    rivals: tuple[Array, ...] = ()  #: The coefficients of the other maxima, the best first.
+    #: The extent of the search, "proven" if no other coefficients have a higher likelihood, by proof; "first" if the
+    #: first starts agreed; else "all".
     search: str = "all"
-    infinity: Infinity | None = None
-    clustered: ClusterRobust | None = None
-    floor: Floor | None = None
-    starts: tuple[Array, ...] = ()
-    without_effects: float | None = None
-    nodes: int = 0
-    doubling: float = 0.0
+    infinity: Infinity | None = None  #: Which estimates lie at infinity.
+    clustered: ClusterRobust | None = None  #: How errors and degrees of freedom follow from clusters of respondents.
+    floor: Floor | None = None  #: Least covariances of the coefficients in strata of respondents who were drawn alone.
+    starts: tuple[Array, ...] = ()  #: Where Newton's method began; empty if other starts than the usual were asked for.
+    without_effects: float | None = None  #: With random intercepts, the largest log-likelihood without them.
+    nodes: int = 0  #: Of the quadrature over the effects of groups; 0 without random intercepts.
+    doubling: float = 0.0  #: By how much twice as many nodes change the log-likelihood.
 
     @property
     def people(self) -> int:
@@ -280,33 +237,14 @@ class Regression(TableResult):
     _rows_key = "coefficients"
 
     def _columns(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> list[Column]:
-        """Return the columns, a row for each coefficient.
+        """Return the columns, a row for each coefficient: answer by answer, the intercept before the other terms.
 
-        Answers are in the order of the domain, without the reference; in each the intercept comes first, then the
-        terms in the order of the formula.
-
-        Parameters
-        ----------
-        level : float
-            Confidence level of the intervals.
-        interval : {"auto", "profile", "wald"}
-            Profile likelihood; or estimate and standard error. By default the profile where it is valid and needed: not
-            with sampling weights, clusters, strata or robust errors; and where the reports tell more than 2,000 direct
-            answers would, not for coefficients for which it confirms the other.
-        odds : bool
-            Odds ratios, ``odds_ratio`` in the place of ``estimate``: exponentials of the coefficients and of the
-            ends of their intervals. ``se`` is then that of the ratio, by the delta method; ``statistic`` and ``p`` are
-            those of the coefficient, whose distribution is nearer to normal. Of an intercept, the odds themselves.
-
-        Returns
-        -------
-        list of Column
-            ``term``, ``answer`` (None where a coefficient is about all of them), ``estimate``, ``se``, ``statistic``
-            and ``p`` (estimate over standard error; the signed root of the likelihood ratio where the interval is that
-            of the profile, so that both agree), ``low``, ``high``, ``interval``: how these were found, and ``freedom``,
-            the degrees of freedom of Student's t with clusters, else infinite. In clusters and strata that show less
-            variance than the respondents in them, the statistic is that of the larger variance if its p-value is
-            larger.
+        With "auto", intervals are profiles where these are valid (not with sampling weights, clusters, strata or robust
+        errors) and needed: where the reports tell more than 2,000 direct answers would, not for coefficients for which
+        the profile confirms Wald's interval. The statistic is then the signed root of the likelihood ratio, so that
+        interval and p-value agree. In clusters and strata that show less variance than the respondents in them, it is
+        that of the larger variance if its p-value is larger. Of odds ratios, ``se`` is that of the ratio, by the delta
+        method; ``statistic`` and ``p`` are those of the coefficient, whose distribution is nearer to normal.
         """
         if odds and self.specification.link != "logit":
             raise ValueError(f"odds must be left out for the link {self.specification.link!r}: it has no odds ratios")
@@ -357,8 +295,8 @@ class Regression(TableResult):
             for answer, term, estimate, why in self.infinite
         ]
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": "warner regression",
+            "version": 1,
             "formula": data.formula,
             "model": specification.model,
             "link": specification.link,
@@ -721,11 +659,11 @@ def fitted_mixed(
     """Fit a model with random intercepts by maximum likelihood; `more` starts have the standard deviation last."""
     assert data.groups is not None
     plain_model = maximum_likelihood(data.observations, without_random_intercepts(specification), at_random)
-    specification, likelihood, maximum, starts, without, change = mixed_maximum(data.groups, plain_model, more)
+    specification, likelihood, maximum, starts, change = mixed_maximum(data.groups, plain_model, more)
     b = maximum.best.coefficients
     estimates = data, specification, b[:-1], b, mixed_covariance(likelihood, b)[:-1, :-1], "observed"
     found = _evidence(maximum) | {"starts": starts, "nodes": likelihood.nodes}
-    return Regression(*estimates, without_effects=without, doubling=change, **found)
+    return Regression(*estimates, without_effects=plain_model.maximum.best.value, doubling=change, **found)
 
 
 def _evidence(maximum: Maximum) -> dict[str, Any]:
