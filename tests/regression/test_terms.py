@@ -17,7 +17,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from warner.arrays import objects
-from warner.regression.formulas import Formula, TermList, columns_of, sides
+from warner.regression.formulas import Formula, columns_of, sides
 from warner.reports.loading import column
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ PEOPLE = {
 
 def test_a_formula_and_a_list_of_columns_give_the_same_matrix() -> None:
     written = Formula("(age + region + member)").terms(PEOPLE)
-    listed = TermList(
+    listed = Formula.of_columns(
         (
             "age",
             "region",
@@ -53,14 +53,11 @@ def test_a_formula_and_a_list_of_columns_give_the_same_matrix() -> None:
     assert listed.formula == "age + region + member"
 
 
-@pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("order", [None, ("south", "east", "north")])
 @pytest.mark.parametrize("right", ["1", "age", "region", "age + region + member", "member+children + age + member"])
-def test_a_sum_of_columns_is_what_formulaic_makes_of_it(
-    right: str, order: tuple[str, ...] | None, intercept: bool
-) -> None:
-    short = Formula(right, intercept)
-    whole = Formula(f"({right})", intercept)
+def test_a_sum_of_columns_is_what_formulaic_makes_of_it(right: str, order: tuple[str, ...] | None) -> None:
+    short = Formula(right)
+    whole = Formula(f"({right})")
     assert short.names is not None
     assert whole.names is None
     assert short.variables(PEOPLE) == whole.variables(PEOPLE)
@@ -95,42 +92,9 @@ def test_the_intercept_comes_first_unless_a_formula_takes_it_out(right: str, nam
     assert terms.matrix(PEOPLE).shape == (5, len(names))
 
 
-@pytest.mark.parametrize("right", ["age + region", "age + region - 1", "0 + age + region"])
-def test_where_cutpoints_take_the_place_of_the_intercept_the_first_level_is_left_out_all_the_same(right: str) -> None:
-    terms = Formula(right, intercept=False).terms(PEOPLE)
-    assert (
-        terms.names
-        == TermList(
-            (
-                "age",
-                "region",
-            ),
-            intercept=False,
-        )
-        .terms(PEOPLE)
-        .names
-    )
-    assert terms.names == ("age", "region[T.north]", "region[T.south]")
-    assert terms.groups == {"age": (0,), "region": (1, 2)}
-    whole = Formula("age + region").terms(PEOPLE).matrix(PEOPLE)
-    assert_array_equal(terms.matrix(PEOPLE), whole[:, 1:])
-    assert_array_equal(
-        TermList(
-            (
-                "age",
-                "region",
-            ),
-            intercept=False,
-        )
-        .terms(PEOPLE)
-        .matrix(PEOPLE),
-        whole[:, 1:],
-    )
-
-
 def test_a_declared_order_of_levels_is_kept() -> None:
     order = {"region": ("south", "west", "east", "north")}
-    listed = TermList(("region",)).terms(PEOPLE, orders=order)
+    listed = Formula.of_columns(("region",)).terms(PEOPLE, orders=order)
     assert listed.names == ("Intercept", "region[T.east]", "region[T.north]")
     assert Formula("region").terms(PEOPLE, orders=order).names == listed.names
     assert Formula("C(region)").terms(PEOPLE, orders=order).levels == {"region": ("south", "east", "north")}
@@ -158,14 +122,14 @@ def test_new_data_may_come_in_any_library(library: str, right: str) -> None:
 
 
 def test_single_values_hold_for_all_rows_and_arrays_go_by_the_order_of_the_variables() -> None:
-    terms = TermList(
+    terms = Formula.of_columns(
         (
             "age",
             "region",
         )
     ).terms(PEOPLE)
     assert_array_equal(terms.matrix({"age": [20, 40], "region": "north"}), [[1, 20, 1, 0], [1, 40, 1, 0]])
-    numbers = TermList(
+    numbers = Formula.of_columns(
         (
             "age",
             "children",
@@ -244,7 +208,7 @@ def test_a_formula_needs_one_tilde_with_terms_on_its_right(formula: str) -> None
 @pytest.mark.parametrize("listed", [False, True])
 def test_new_data_that_do_not_fit_are_one_clear_error(listed: bool) -> None:
     terms = (
-        TermList(
+        Formula.of_columns(
             (
                 "age",
                 "region",
@@ -296,7 +260,7 @@ def test_a_factor_with_one_level_is_refused() -> None:
     same = {"region": objects(["north", "north"]), "age": np.array([1, 2])}
     message = r"'region' must have at least two levels .* but has 'north'; leave it out"
     with pytest.raises(ValueError, match=message):
-        TermList(("region",)).terms(same)
+        Formula.of_columns(("region",)).terms(same)
     with pytest.raises(ValueError, match=message):
         Formula("C(region)").terms(same)
 

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from warner.association.independence import Correlation, Cost, Independence, QuestionPair
     from warner.designs.contract import Design
     from warner.documents import Document
-    from warner.reports.loading import Column as LoadedColumn
 
 
 # Crosstables
@@ -161,7 +160,9 @@ def _crosstable(loaded: Loaded, design: Product, numeric: str | None, *, drop: b
     number = loaded.numbers
     reports, status = _codes(loaded, design, number, drop=drop)
     absent: Mask = (status == MISSING).any(axis=0)
-    column = None if numeric is None else _numeric_column(loaded, numeric)
+    column = None if numeric is None else loaded.column(numeric)
+    if column is not None and column.values.dtype.kind not in "iufb":
+        raise TypeError(f"numeric must be a column of numbers, but {numeric!r} holds texts")
     if column is not None:
         absent |= column.missing
     invalid = (status == OUTSIDE).any(axis=0) & ~absent
@@ -186,13 +187,6 @@ def _crosstable(loaded: Loaded, design: Product, numeric: str | None, *, drop: b
         measured = NumericColumn(numeric, values[order], reported, weight[order], square[order])
     left_out = int(number[absent].sum()), int(number[invalid].sum())
     return _checked(Crosstable(design, counts, squares, *left_out, measured, loaded.library, loaded.skipped_files))
-
-
-def _numeric_column(loaded: Loaded, name: str) -> LoadedColumn:
-    column = loaded.column(name)
-    if column.values.dtype.kind not in "iufb":
-        raise TypeError(f"numeric must be a column of numbers, but {name!r} holds texts")
-    return column
 
 
 def _codes(loaded: Loaded, design: Product, number: Integers, *, drop: bool) -> tuple[list[Integers], Integers]:
@@ -373,19 +367,13 @@ class Association(TableResult):
         return f"shares are {only}: by proof, no others gain more than {gained} nats of log-likelihood"
 
     def _sizes(self) -> list[str]:
-        lines = []
+        shown, strength = list(self.numeric), []
         if len(self.pairs) == 1:
             (pair,) = self.pairs
-            lines = [
-                _strength(pair),
-                *(
-                    _correlation_sentence(each)
-                    for each in pair.correlations
-                    if pair.shares.size <= ANSWERS_IN_SMALL_TABLE
-                    or (None in each.answers and len(pair.correlations) <= ANSWERS_IN_SMALL_TABLE)
-                ),
-            ]
-        return [*lines, *(_correlation_sentence(each) for each in self.numeric)]
+            small, few = (size <= ANSWERS_IN_SMALL_TABLE for size in (pair.shares.size, len(pair.correlations)))
+            shown = [each for each in pair.correlations if small or (few and None in each.answers)] + shown
+            strength = [_strength(pair)]
+        return [*strength, *map(_correlation_sentence, shown)]
 
     def _table_of_pairs(self) -> Printed:
         pairs = sorted(self.pairs, key=lambda pair: pair.test.p_value)
@@ -507,18 +495,8 @@ def associate(
         answers that are numbers, or the number of each answer. Correlations are then with the true number.
     unknown : {"error", "drop"}
         Raise an error for invalid values, or leave their rows out and count them.
-    missing : str, number, or list of these
-        Codes of missing values, such as ``[-99, "NA"]``, in all columns that are read.
-    sheet : str, optional
-        The sheet of an Excel file; may be left out where there is only one.
-    encoding : str, optional
-        The encoding of a text file that is not in UTF-8, such as ``"cp1252"``.
-    decimal : {".", ","}
-        The decimal mark of the numbers in a text file.
-    skip_bad_files : bool
-        Skip files that cannot be read to their ends, or whose columns differ from those of most files, and list them.
-    where : mapping of str to value, optional
-        Read only the rows in which these columns have these values, such as ``{"wave": 2}``.
+    missing, sheet, encoding, decimal, skip_bad_files, where
+        Codes of missing values, format of files, and columns whose values select the rows, as for `warner.tally`.
     level : float
         Confidence level of the intervals.
     simulations : int
@@ -541,30 +519,25 @@ def associate(
     >>> result.pairs[0].correlations[0].text()
     '0.54, standard error 0.14, approximate 95 % interval 0.26 to 0.84'
     """
-    questions: Any = designs
-    if not isinstance(questions, Mapping):
+    given: object = designs
+    if not isinstance(given, Mapping):
         raise TypeError(
             'designs must map columns to designs, such as {"cheated": dice, "copied": dice}, but got '
-            f"{type(questions).__name__}"
+            f"{type(given).__name__}"
         )
-    product = _product(questions, numeric)
+    product = _product(designs, numeric)
     _refuse_options(product, level, simulations, rng)
     of_questions = numbers_by_question(values, product.questions)
     numbers = {
         name: values_of(part.domain, of_questions[name]) for name, part in parts_of(product) if name in of_questions
     }
     columns = Columns(where=where, weights=weights, counts=counts)
-    table = crosstable(
-        data,
-        product,
-        columns,
-        Reading(unknown, missing, sheet, encoding, decimal, skip_bad_files=skip_bad_files),
-        numeric,
-    )
+    reading = Reading(unknown, missing, sheet, encoding, decimal, skip_bad_files=skip_bad_files)
+    table = crosstable(data, product, columns, reading, numeric)
     generator = seeded_by(table.counts.ravel()) if rng is None else rng
     pairs = tuple(
         pair_of(table.among(indices), level, simulations, generator, numbers)
-        for indices in combinations(range(len(questions)), 2)
+        for indices in combinations(range(len(designs)), 2)
     )
     test: Independence | None = None
     if len(pairs) == 1:

@@ -169,8 +169,7 @@ def independence(
 
 def _without_empty(table: Counts) -> Counts:
     """Table without reports that do not occur, which carry no information given the margins."""
-    for axis in range(table.ndim):
-        margin = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
+    for axis, margin in enumerate(_margins(table)):
         table = table.compress(margin > 0, axis=axis)
     return table
 
@@ -500,7 +499,7 @@ class QuestionPair:
 
     first: str
     second: str
-    domains: tuple[tuple[Label, ...], tuple[Label, ...]]  # their answers
+    domains: tuple[tuple[Label, ...], ...]  # their answers
     reports: Counts  # table of the reports to both
     shares: Array  # most likely joint shares, of these two questions alone
     test: Independence
@@ -566,18 +565,13 @@ def parts_of(design: Product) -> list[tuple[str, Design]]:
 def pair_of(
     table: Crosstable, level: float, simulations: int, rng: np.random.Generator, values: Mapping[str, Array]
 ) -> QuestionPair:
-    design = table.design
-    fit = estimated(table.tally(), method=MOST_LIKELY)
-    assert fit.certificate is not None
-    first, second = design.questions
-    domains: Any = tuple(tuple(part.domain) for part in design.designs)
+    fit, design = estimated(table.tally(), method=MOST_LIKELY), table.design
+    proof, domains = fit.certificate, tuple(tuple(part.domain) for part in design.designs)
+    assert proof is not None
     test = independence(table.counts, simulations=simulations, rng=rng, effective=table.effective)
-    correlations = _of_answers(table, level, values)
-    shares = fit.shares.reshape(design.sizes)
-    proof = fit.certificate
-    return QuestionPair(
-        first, second, domains, table.counts, shares, test, correlations, float(proof.gap), bool(proof.unique)
-    )
+    found = fit.shares.reshape(design.sizes), test, _of_answers(table, level, values)
+    first, second = design.questions
+    return QuestionPair(first, second, domains, table.counts, *found, float(proof.gap), bool(proof.unique))
 
 
 def _scored(

@@ -3,9 +3,8 @@
 The method ``"corrected"`` assumes no distribution of the outcome and no model of the answers. ``"ml"`` is more precise
 if its assumptions hold (for a yes-or-no outcome, by a few percent), and misleading if they do not.
 
-Data have an outcome, covariates, and reports to one or more randomized questions for each respondent. Rows with a
-missing value in any column that is used are left out and counted. Each respondent is copied once for each possible
-answer, with the design matrix of that answer.
+Rows with a missing value in any column that is used are left out and counted. Each respondent is copied once for each
+possible answer, with the design matrix of that answer.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from warner.explanation.corrected_score import OutcomeFamily, Outcomes, solve_co
 from warner.explanation.joint_likelihood import maximise_joint_likelihood
 from warner.inference.means import numbers_by_question, values_of
 from warner.regression.data import Observations
-from warner.regression.formulas import Formula, TermList, Terms, numbered, refuse_infinite, sides
+from warner.regression.formulas import Formula, Terms, numbered, refuse_infinite, sides
 from warner.regression.maxima import Optimum, overall_shares, refuse_dependent, refuse_too_few
 from warner.regression.reports import ReportLikelihoods, named_designs, report_likelihoods
 from warner.regression.scores import debiased
 from warner.regression.standard_errors import DOUBTFUL_INTERVALS, ClusterRobust
 from warner.reports.dialects import refuse_codes_of_reports
 from warner.reports.loading import Selection, column_names, load, opened
-from warner.reports.options import ALL_COLUMNS, Codes, Columns, Conditions, Reading
+from warner.reports.options import Codes, Columns, Conditions, Reading
 from warner.reports.queries import INSIDE, Table
 from warner.reports.samples import RESPONDENT, Sampling
 from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients, with_library
@@ -78,12 +77,13 @@ def questions_of(designs: Any, by: str | None, values: Mapping[str, Any] | None 
             f'designs must name the column of each randomized predictor, as {{"trait": design}}, but got {designs!r}'
         )
     questions = []
+    numbers = numbers_by_question(values, list(designs))
     for name, design in designs.items():
         which = by if isinstance(design, Mapping) else None
-        questions.append(RandomizedQuestion(name, *named_designs(design, which), which))
-    for name, numbers in numbers_by_question(values, [question.name for question in questions]).items():
-        index = next(index for index, question in enumerate(questions) if question.name == name)
-        questions[index] = questions[index]._replace(values=values_of(questions[index].designs[0].domain, numbers))
+        question = RandomizedQuestion(name, *named_designs(design, which), which)
+        if name in numbers:
+            question = question._replace(values=values_of(question.domain, numbers[name]))
+        questions.append(question)
     for question in questions:
         if question.k > LARGEST_CHANNEL and any(full_symmetry(design.law) is None for design in question.designs):
             raise ValueError(
@@ -131,11 +131,11 @@ def individuals(
     source: Table | Mapping[str, Any],
     variables: Sequence[str],
     questions: Sequence[RandomizedQuestion],
-    columns: Columns = ALL_COLUMNS,
+    columns: Columns,
     *,
-    clusters: str | None = None,
-    strata: str | None = None,
-    drop: bool = False,
+    clusters: str | None,
+    strata: str | None,
+    drop: bool,
 ) -> Individuals:
     """Read respondents with these variables and the reports to these questions."""
     forms = {question.name: [design.report_form for design in question.designs] for question in questions}
@@ -223,11 +223,24 @@ DEPENDENT_SHARE_COLUMN = 1e-8  # part of a column that the columns before it mus
 
 
 def expanded_design(
-    formula: Formula | TermList, people: Individuals, variables: Sequence[str], questions: Sequence[RandomizedQuestion]
+    formula: Formula, people: Individuals, variables: Sequence[str], questions: Sequence[RandomizedQuestion]
 ) -> tuple[Terms, Array]:
-    """Terms of a model, and their columns for each combination of answers, of shape (k, n, columns)."""
-    stacked = _stacked(people, variables, questions)
-    terms = _terms(formula, stacked, people, questions)
+    """Terms of a model, and their columns for each combination of answers, of shape (k, n, columns).
+
+    The last answer of each question is the reference; numbers enter as they are.
+    """
+    sizes, orders = [question.k for question in questions], dict(people.orders)
+    total = int(np.prod(sizes))
+    stacked = {name: np.tile(people.columns[name], total) for name in variables}
+    for question, index in zip(questions, np.unravel_index(np.arange(total), sizes), strict=True):
+        labels = [str(label) for label in question.domain]
+        if question.values is None:
+            orders[question.name] = (labels[-1], *labels[:-1])
+        answers = objects(labels) if question.values is None else question.values
+        stacked[question.name] = np.repeat(answers[index], people.n)
+    # What a formula remembers of all respondents, such as their average, is that of one copy.
+    once: Integers = np.repeat([1, *[0] * (total - 1)], people.n)
+    terms = formula.terms(stacked, once, orders)
     copies = np.ascontiguousarray(terms.evaluate(stacked).reshape(-1, people.n, len(terms.names)))
     flat = copies.reshape(-1, len(terms.names))
     rows = people.rows
@@ -236,30 +249,6 @@ def expanded_design(
         replace(rows, x=flat, weight=np.tile(rows.weight, len(copies))), renamed_indicators(terms.names, questions)
     )
     return terms, copies
-
-
-def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[RandomizedQuestion]) -> Covariates:
-    sizes = [question.k for question in questions]
-    total = int(np.prod(sizes))
-    stacked = {name: np.tile(people.columns[name], total) for name in variables}
-    for question, index in zip(questions, np.unravel_index(np.arange(total), sizes), strict=True):
-        answers = objects([str(label) for label in question.domain]) if question.values is None else question.values
-        stacked[question.name] = np.repeat(answers[index], people.n)
-    return stacked
-
-
-def _terms(
-    formula: Formula | TermList, stacked: Covariates, people: Individuals, questions: Sequence[RandomizedQuestion]
-) -> Terms:
-    """Evaluate the terms, with the last answer of each question as the reference; numbers enter as they are."""
-    orders = dict(people.orders)
-    for question in (one for one in questions if one.values is None):
-        labels = [str(label) for label in question.domain]
-        orders[question.name] = (labels[-1], *labels[:-1])
-    # What a formula remembers of all people, such as their average, is that of one copy.
-    copies = int(np.prod([question.k for question in questions]))
-    once: Integers = np.repeat([1, *[0] * (copies - 1)], people.n)
-    return formula.terms(stacked, once, orders)
 
 
 def renamed_indicators(names: Sequence[str], questions: Sequence[RandomizedQuestion]) -> tuple[str, ...]:
@@ -523,18 +512,8 @@ def explain(
         answers that are numbers, or the number of each answer. Effects are then per unit.
     unknown : {"error", "drop"}
         Raise an error for invalid values, or leave these respondents out.
-    missing : str, number, or list of these
-        Codes of missing values, such as ``[-99, "NA"]``, in all columns that are read.
-    sheet : str, optional
-        The sheet of an Excel file; may be left out where there is only one.
-    encoding : str, optional
-        The encoding of a text file that is not in UTF-8, such as ``"cp1252"``.
-    decimal : {".", ","}
-        The decimal mark of the numbers in a text file.
-    skip_bad_files : bool
-        Skip files that cannot be read to their ends, or whose columns differ from those of most files, and list them.
-    where : mapping of str to value, optional
-        Read only the rows in which these columns have these values, such as ``{"wave": 2}``.
+    missing, sheet, encoding, decimal, skip_bad_files, where
+        Codes of missing values, format of files, and columns whose values select the rows, as for `warner.tally`.
 
     Returns
     -------
@@ -557,11 +536,11 @@ def explain(
     >>> explain("outcome", people, {"trait": survey}, on=[]).coefficients.round(12)
     array([1., 2.])
     """
-    _refuse_options(family, method, shares)
-    columns, reading = (
-        Columns(where=where, weights=weights),
-        Reading(unknown, missing, sheet, encoding, decimal, skip_bad_files=skip_bad_files),
-    )
+    check_choice("family", family, get_args(OutcomeFamily))
+    check_choice("method", method, get_args(Method))
+    check_choice("shares", shares, get_args(Shares))
+    columns = Columns(where=where, weights=weights)
+    reading = Reading(unknown, missing, sheet, encoding, decimal, skip_bad_files=skip_bad_files)
     questions = questions_of(designs, by, values)
     for one in (design for question in questions for design in question.designs):
         refuse_codes_of_reports(reading, one.report_form)
@@ -572,6 +551,11 @@ def explain(
         )
     terms, copies = expanded_design(given, people, variables, questions)
     explained = _outcomes(outcome, people, copies, family, modelled=method == "ml" and shares == "covariates")
+    if method == "corrected":
+        found = solve_corrected_score(explained, family)._asdict()
+    else:
+        found = maximise_joint_likelihood(explained, people.answers.shares, family)._asdict() | {"shares": shares}
+        del found["share_coefficients"]  # no part of the result
     result = Explanation(
         outcome=outcome,
         formula=terms.formula,
@@ -585,7 +569,7 @@ def explain(
         dropped=people.dropped,
         weighted=weights is not None,
         stratified=strata is not None,
-        **_estimates(explained, people.answers.shares, family, method, shares),
+        **found,
     )
     return with_library(result, people.library, people.skipped_files)
 
@@ -594,24 +578,18 @@ def _outcomes(name: str, people: Individuals, copies: Array, family: OutcomeFami
     rows = people.rows
     if modelled:
         rows = replace(rows, x=share_design_matrix(copies))
-        _refuse_large(copies.shape[0], rows.x.shape[1])
+        size = (copies.shape[0] - 1) * rows.x.shape[1]
+        if size > MOST_SHARE_COEFFICIENTS:
+            raise ValueError(
+                f'method="ml" models the shares of the answers with {size:,} coefficients, but at most '
+                f'{MOST_SHARE_COEFFICIENTS:,} are possible; use method="corrected", or shares="constant"'
+            )
     return Outcomes(_outcome(name, people.columns[name], family), copies, people.answers.indicators, rows)
-
-
-def _estimates(
-    people: Outcomes, answers: Array, family: OutcomeFamily, method: Method, shares: Shares
-) -> dict[str, Any]:
-    """Return the fields of an explanation that depend on the method; `answers` are overall shares to start from."""
-    if method == "corrected":
-        return solve_corrected_score(people, family)._asdict()
-    fit = maximise_joint_likelihood(people, answers, family)._asdict()
-    del fit["share_coefficients"]  # no part of the result
-    return fit | {"shares": shares}
 
 
 def _sides(
     formula: str, on: Sequence[str] | None, questions: list[RandomizedQuestion], names: list[str]
-) -> tuple[str, Formula | TermList, list[str]]:
+) -> tuple[str, Formula, list[str]]:
     """Return the outcome, the terms, and the other variables that are used."""
     outcome, right = sides(formula)
     randomized = [question.name for question in questions]
@@ -619,7 +597,7 @@ def _sides(
         raise ValueError(f'formula must be "outcome ~ " and the terms, or give on=[...], but got {formula!r}')
     if on is not None and right:
         raise TypeError(f"give the terms in the formula or in on, not both, but got {formula!r} and on={list(on)!r}")
-    given = Formula(right) if on is None else TermList((*on, *randomized))
+    given = Formula(right) if on is None else Formula.of_columns((*on, *randomized))
     used = given.variables(names)
     for name in randomized:
         if name not in used:
@@ -645,20 +623,3 @@ def _outcome(name: str, values: Any, family: OutcomeFamily) -> Array:
     if np.ptp(outcome) == 0:
         raise ValueError(f"the outcome {name!r} must differ between respondents, but is {outcome[0]:g} for all of them")
     return np.asarray(outcome)
-
-
-def _refuse_large(k: int, width: int) -> None:
-    if (k - 1) * width > MOST_SHARE_COEFFICIENTS:
-        raise ValueError(
-            f'method="ml" models the shares of the answers with {(k - 1) * width:,} coefficients, but at most '
-            f'{MOST_SHARE_COEFFICIENTS:,} are possible; use method="corrected", or shares="constant"'
-        )
-
-
-def _refuse_options(family: str, method: str, shares: str) -> None:
-    for name, value, known in (
-        ("family", family, get_args(OutcomeFamily)),
-        ("method", method, get_args(Method)),
-        ("shares", shares, get_args(Shares)),
-    ):
-        check_choice(name, value, known)

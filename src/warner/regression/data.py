@@ -17,7 +17,6 @@ from warner.designs.labels import MISSING, OUTSIDE
 from warner.inference.means import values_of
 from warner.regression.formulas import (
     Formula,
-    TermList,
     Terms,
     by_name,
     intercepts_apart,
@@ -37,7 +36,7 @@ from warner.regression.reports import (
 )
 from warner.reports.dialects import refuse_codes_of_reports
 from warner.reports.loading import Column, Loaded, Selection, Values, column, column_names, load, opened
-from warner.reports.options import ALL_COLUMNS, PLAIN, SIMPLE, Columns, Reading, Sample
+from warner.reports.options import ALL_COLUMNS, PLAIN, SIMPLE, Columns, NumberOrColumn, Reading, Sample
 from warner.reports.queries import INSIDE, Table
 from warner.reports.sample_columns import refuse_contradictions
 from warner.reports.samples import SIMPLE_RANDOM, Sampling, parts_by_stratum, refuse_parts
@@ -74,8 +73,8 @@ def rows_of_tally(
             "data must not be a tally with strata, clusters or replicate weights; give the data themselves, with "
             "strata= and clusters="
         )
-    cells = [_cells(part, values) for part in tally.parts]
-    group = np.concatenate([cell.group for cell in cells])
+    group_of_cells, parts, amounts = zip(*(_cells(part, values) for part in tally.parts), strict=True)
+    group = np.concatenate(group_of_cells)
 
     def known(name: str) -> Column:
         values = [values[tally.by.index(name)] for values in tally.groups]
@@ -84,37 +83,25 @@ def rows_of_tally(
         read = column(name, values, text=written)
         return Column(read.values[group], read.missing[group])
 
-    people = np.concatenate([cell.people for cell in cells]).astype(np.int64)
+    people = np.concatenate(amounts).astype(np.int64)
     left_out = int(np.sum(tally.missing)), int(np.sum(tally.unknown))
     facts: Any = {"library": tally.backend, "left_out": left_out, "skipped_files": tally.skipped_files}
     loaded = Loaded({name: known(name) for name in names}, people, **facts)
-    return loaded, _likelihoods(tally, cells)
-
-
-def _likelihoods(tally: Tally | Pool, cells: Sequence[Cells]) -> ReportLikelihoods:
     designs = tuple(part.design for part in tally.parts)
     labels = ("",) if len(designs) == 1 else tuple(str(index + 1) for index in range(len(designs)))
     refuse_different_answers(designs, labels)
-    design = np.repeat(np.arange(len(cells)), [len(cell.group) for cell in cells])
-    parts = [cell.reports for cell in cells]
+    design = np.repeat(np.arange(len(parts)), [len(one) for one in group_of_cells])
     report = np.concatenate([part.report for part in parts])
-    return ReportLikelihoods.of_parts((designs, labels), design, report, np.zeros_like(design), parts)
+    return loaded, ReportLikelihoods.of_parts((designs, labels), design, report, np.zeros_like(design), parts)
 
 
-class Cells(NamedTuple):
-    """Cells of a tally: group, report, and number of respondents."""
-
-    group: Integers
-    reports: Numbered
-    people: Counts
-
-
-def _cells(part: Tally, values: Array | None) -> Cells:
+def _cells(part: Tally, values: Array | None) -> tuple[Integers, Numbered, Counts]:
+    """Return group, report, and number of respondents of each cell."""
     counts = {"counts": part.counts, "histogram": part.histogram, None: None}[part.design.law.sufficient]
     if counts is not None:
         table = np.atleast_2d(counts)
         group, column = np.nonzero(table)
-        return Cells(group, numbered_columns(part.design, column, values), table[group, column])
+        return group, numbered_columns(part.design, column, values), table[group, column]
     if part.kept is None:
         raise TypeError(
             "the tally must keep its reports, because their likelihood does not follow from the counts under this "
@@ -124,7 +111,7 @@ def _cells(part: Tally, values: Array | None) -> Cells:
     group = np.repeat([index for index, _ in blocks], [len(block.reports) for _, block in blocks])
     amounts = [np.ones(len(block.reports)) if block.amounts is None else block.amounts for _, block in blocks]
     reports = np.concatenate([block.reports for _, block in blocks])
-    return Cells(group, numbered_reports(part.design, reports, values), np.concatenate(amounts))
+    return group, numbered_reports(part.design, reports, values), np.concatenate(amounts)
 
 
 # Data
@@ -170,13 +157,6 @@ class Observations:
             return self.likelihood[first[seen]], weights[seen].astype(np.float64)
         distinct, index = np.unique(self.likelihood, axis=0, return_inverse=True)
         return distinct, np.bincount(index.ravel(), self.weight, minlength=len(distinct)).astype(np.float64)
-
-
-class FinitePopulation(NamedTuple):
-    """Sampling fraction of every stratum, or None for a column of them, and whether all of a cluster were asked."""
-
-    sampled: float | None
-    whole: bool
 
 
 class Groups(NamedTuple):
@@ -227,15 +207,13 @@ def model_data(
     X: Any = None,
     names: Sequence[str] | None = None,
     intercepts: str | None = None,
-    intercept: bool = True,
     values: Any = None,
 ) -> ModelData:
     """Read data of any kind as the data of a model; for parameters not listed see `warner.regress`.
 
     The column `by` of `columns` names the design of each row, and rows with a weight of zero are left out. `intercepts`
-    is the column of the groups of random intercepts, as in a term ``(1 | school)`` of the formula. Without `intercept`
-    the matrix has no column of ones, but factors leave out their first level all the same, as for the cutpoints of an
-    ordered model. With `values` of the answers their mean is modeled.
+    is the column of the groups of random intercepts, as in a term ``(1 | school)`` of the formula. With `values` of the
+    answers their mean is modeled.
 
     >>> from warner import RandomizedResponse
     >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
@@ -245,17 +223,21 @@ def model_data(
     (array([[ 1., 30.],
            [ 1., 40.]]), array([2., 2.]), 1)
     """
-    by, sampled = columns.by, sample.sampled
+    by = columns.by
     refuse_contradictions(sample, columns.weights)
     response, right = sides(formula or "")
     right, named = intercepts_apart(right)
-    intercepts = _intercepts(formula, named, intercepts)
-    terms = _terms_given(formula, right, on, X, intercept=intercept)
-    part, number = (sampled, None) if isinstance(sampled, str) else (None, sampled)
-    refuse_parts([] if number is None else [number])
+    if named is not None and intercepts not in {None, named}:
+        raise TypeError(
+            "random intercepts must be given once: in the formula or by intercepts=, but got "
+            f"{formula!r} and {intercepts!r}"
+        )
+    intercepts = named or intercepts
+    terms = _terms_given(formula, right, on, X)
+    part = sample.sampled if isinstance(sample.sampled, str) else None
+    refuse_parts([] if part is not None or sample.sampled is None else [sample.sampled])
     roles = ("clusters", sample.clusters), ("strata", sample.strata), (INTERCEPTS, intercepts), (SAMPLED, part)
     grouped_by = {role: name for role, name in roles if name is not None}
-    finite = FinitePopulation(number, sample.whole)
     if isinstance(data, Tally | Pool):
         of_rows = {"X": X, "missing": reading.missing or None, "sheet": reading.sheet, "encoding": reading.encoding}
         for argument, value in {**vars(columns), **of_rows}.items():
@@ -268,7 +250,7 @@ def model_data(
         assert terms is not None
         scored = None if values is None else values_of(data.domain, values)
         loaded, reports = rows_of_tally(data, (*terms.variables(data.by), *grouped_by.values()), scored)
-        return _assembled(loaded, reports, "", terms, grouped_by, finite)
+        return _assembled(loaded, reports, "", terms, grouped_by, sample)
     if not response:
         raise ValueError(f'formula must name the column of reports, as in "answer ~ age", but got {formula!r}')
     designs, labels = named_designs(design, by)
@@ -276,7 +258,7 @@ def model_data(
         refuse_codes_of_reports(reading, one.report_form)
     written_names = (response, by, intercepts, sample.clusters, sample.strata)
     with opened(data, reading, names=written_names) as given:
-        source, terms = (given, terms) if terms is not None else _with_matrix(given, X, names, intercept=intercept)
+        source, terms = (given, terms) if terms is not None else _with_matrix(given, X, names)
         variables = terms.variables(column_names(source))
         if response in {*variables, intercepts}:
             raise ValueError(f"the reports must not be a covariate as well, but {response!r} is on both sides")
@@ -286,16 +268,7 @@ def model_data(
     scored = None if values is None else values_of(designs[0].domain, values)
     people = _people(loaded)
     reports = report_likelihoods(loaded, response, designs, labels, by, people=people, drop=reading.drop, values=scored)
-    return _assembled(loaded, reports, response, terms, grouped_by, finite)
-
-
-def _intercepts(formula: str | None, named: str | None, argument: str | None) -> str | None:
-    if named is not None and argument is not None and named != argument:
-        raise TypeError(
-            "random intercepts must be given once: in the formula or by intercepts=, but got "
-            f"{formula!r} and {argument!r}"
-        )
-    return named or argument
+    return _assembled(loaded, reports, response, terms, grouped_by, sample)
 
 
 def _people(loaded: Loaded) -> Integers:
@@ -303,9 +276,7 @@ def _people(loaded: Loaded) -> Integers:
     return loaded.numbers if loaded.positive is None else loaded.positive
 
 
-def _terms_given(
-    formula: str | None, right: str, on: Iterable[str] | None, X: Any, *, intercept: bool
-) -> Formula | TermList | None:
+def _terms_given(formula: str | None, right: str, on: Iterable[str] | None, X: Any) -> Formula | None:
     """Terms of the formula or of `on`; None for the columns of `X`."""
     ways = [bool(right), on is not None, X is not None]
     if sum(ways) != 1:
@@ -316,13 +287,13 @@ def _terms_given(
     if isinstance(on, str):
         raise TypeError(f"on must be a list of columns, but got the text {on!r}; write [{on!r}]")
     if on is not None:
-        return TermList(tuple(dict.fromkeys(on)), intercept)
-    return Formula(right, intercept) if right else None
+        return Formula.of_columns(on)
+    return Formula(right) if right else None
 
 
 def _with_matrix(
-    source: Table | Mapping[str, Any], X: Any, names: Sequence[str] | None, *, intercept: bool
-) -> tuple[Mapping[str, Any], TermList]:
+    source: Table | Mapping[str, Any], X: Any, names: Sequence[str] | None
+) -> tuple[Mapping[str, Any], Formula]:
     """Add the columns of an array to data that are in memory."""
     if not isinstance(source, Mapping):
         columns = source.in_memory()
@@ -344,16 +315,16 @@ def _with_matrix(
     clash = [name for name in matrix if name in source]
     if clash:
         raise ValueError(f"names must differ from the columns of the data, but {clash[0]!r} is one")
-    return {**source, **matrix}, TermList(tuple(names), intercept)
+    return {**source, **matrix}, Formula.of_columns(names)
 
 
 def _assembled(
     loaded: Loaded,
     reports: ReportLikelihoods,
     response: str,
-    formula: Formula | TermList,
+    formula: Formula,
     grouped_by: Mapping[str, str],
-    finite: FinitePopulation,
+    sample: Sample,
 ) -> ModelData:
     """Leave out rows with missing values, and combine the others into terms and observations."""
     known = {name: loaded.column(name) for name in formula.variables(loaded.columns)}
@@ -376,24 +347,23 @@ def _assembled(
     without = {name: number for name, number in without.items() if number}
     _refuse_nobody(keep, *left_out)
     pattern, covariates = _patterns(known, keep)
-    k, intercept = reports.designs[0].k if reports.scores is None else None, formula.intercept
+    k = reports.designs[0].k if reports.scores is None else None
     _refuse_levels(formula.factors(covariates), covariates, k)
     number = np.bincount(pattern, people[keep]).astype(np.int64)
     terms = formula.terms(covariates, number, {name: column.order for name, column in known.items()})
-    _refuse_size(k, len(terms.names), intercept=intercept)
+    _refuse_size(k, len(terms.names))
     codes = {role: numbered(column.values[keep]) for role, column in sampling.items()}
     alike = (reports.design[keep], reports.report[keep], *(code for code, _ in codes.values()))
     index, first = _equal_rows(pattern, alike)
     x = terms.evaluate(covariates)[pattern[first]]
-    observations = _observations(loaded, reports, keep, index, first, x, codes, finite)
-    names = response, reports.labels
+    observations = _observations(loaded, reports, keep, index, first, x, codes, sample)
     groups = None
     if INTERCEPTS in codes:
         code, distinct = codes[INTERCEPTS]
         groups = Groups(grouped_by[INTERCEPTS], tuple(distinct.tolist()), code[first])
         _refuse_groups(groups, terms, observations.people)
-    found = ModelData(observations, terms, *names, covariates, pattern[first], *left_out, loaded.library, groups)
-    return replace(found, skipped_files=loaded.skipped_files, without=without)
+    about = pattern[first], *left_out, loaded.library, groups, loaded.skipped_files, without
+    return ModelData(observations, terms, response, reports.labels, covariates, *about)
 
 
 # Rows
@@ -409,9 +379,9 @@ def _patterns(columns: Mapping[str, Column], keep: Mask) -> tuple[Integers, Cova
 
 
 def _equal_rows(index: Integers, columns: Iterable[Values]) -> tuple[Integers, Integers]:
-    """Group rows that agree in `place` and in all columns: index of each row's group, and first row of each group.
+    """Group rows that agree in `index` and in all columns: index of each row's group, and first row of each group.
 
-    Groups are sorted by `place`, then by columns, up to the column that separates all rows.
+    Groups are sorted by `index`, then by columns, up to the column that separates all rows.
     """
     _, first = np.unique(index, return_index=True)
     for values in columns:
@@ -431,9 +401,9 @@ def _observations(
     first: Integers,
     x: Array,
     codes: Mapping[str, tuple[Integers, Values]],
-    finite: FinitePopulation,
+    sample: Sample,
 ) -> Observations:
-    """Combine rows that are used and have the same place, of which `first` is the first."""
+    """Combine rows that are used and have the same index, of which `first` is the first."""
     people = _people(loaded)
     weight = people if loaded.weight is None else loaded.weight
     square = people if loaded.square is None else loaded.square
@@ -443,7 +413,7 @@ def _observations(
 
     numbers = {role: code[first] for role, (code, _) in codes.items()}
     sampling = Sampling(loaded.weight is not None, numbers.get("clusters"), numbers.get("strata"))
-    sampling = replace(sampling, sampled=_sampled(sampling, codes, finite, first), whole=finite.whole)
+    sampling = replace(sampling, sampled=_sampled(sampling, codes, sample.sampled, first), whole=sample.whole)
     sampling.refuse_unidentified(added(people), codes["clusters"][1].tolist() if "clusters" in codes else ())
     some = np.flatnonzero(keep)[first]
     return Observations(
@@ -462,13 +432,11 @@ def _observations(
 
 
 def _sampled(
-    sampling: Sampling, codes: Mapping[str, tuple[Integers, Values]], finite: FinitePopulation, first: Integers
+    sampling: Sampling, codes: Mapping[str, tuple[Integers, Values]], sampled: NumberOrColumn, first: Integers
 ) -> Array | None:
     """Return the sampling fraction of each stratum, from one number or from a column; None if not known."""
-    if finite.sampled is not None:
-        return np.full(sampling.strata, float(finite.sampled))
     if SAMPLED not in codes:
-        return None
+        return None if sampled is None else np.full(sampling.strata, float(sampled))
     code, distinct = codes[SAMPLED]
     parts = distinct.tolist()
     names = codes["strata"][1].tolist() if sampling.stratum is not None else [None]
@@ -524,8 +492,8 @@ def _refuse_levels(factors: Sequence[str], covariates: Covariates, k: int | None
             )
 
 
-def _refuse_size(k: int | None, columns: int, *, intercept: bool) -> None:
-    size = columns if k is None else (k - 1) * columns if intercept else k - 1 + columns
+def _refuse_size(k: int | None, columns: int) -> None:
+    size = columns if k is None else (k - 1) * columns
     if size <= MOST_COEFFICIENTS:
         return
     has = f"the model must have at most {MOST_COEFFICIENTS} coefficients, but has {size:,}"

@@ -108,38 +108,22 @@ class Family(Shares):
 
 @dataclass(frozen=True)
 class Identity(Shares):
-    """Shares that are linear themselves, of each answer but the reference."""
+    """Shares that are linear themselves, of each answer but the reference; without one, the mean of a number."""
 
     k: int
-    reference: int
+    reference: int | None = None
 
     @property
     def predictors(self) -> int:
-        return self.k - 1
+        return self.k - (self.reference is not None)
 
     def shares(self, eta: Array) -> Array:
-        return np.insert(eta, self.reference, 1 - eta.sum(axis=0), axis=0)
+        return eta if self.reference is None else np.insert(eta, self.reference, 1 - eta.sum(axis=0), axis=0)
 
     def slopes(self, eta: Array) -> Array:
-        steps = np.insert(np.eye(self.k - 1), self.reference, -1.0, axis=0)
+        steps = np.eye(self.predictors)
+        steps = steps if self.reference is None else np.insert(steps, self.reference, -1.0, axis=0)
         return np.repeat(steps[:, :, np.newaxis], eta.shape[1], axis=2)
-
-
-@dataclass(frozen=True)
-class MeanNumber(Shares):
-    """Mean of a number, which is linear itself, in place of shares."""
-
-    k: int = 1
-
-    @property
-    def predictors(self) -> int:
-        return 1
-
-    def shares(self, eta: Array) -> Array:
-        return eta
-
-    def slopes(self, eta: Array) -> Array:
-        return np.ones((1, 1, eta.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -613,7 +597,8 @@ def specified(terms: Terms, domain: Sequence[Label], model: str, link: str, refe
             f"reference must be one of the answers, but got {reference!r}{did_you_mean(reference, domain)}"
         )
     if model == "linear":
-        return linear(terms, domain, reference)
+        index = list(domain).index(reference)
+        return _blocks("linear", "identity", terms, domain, index, Identity(len(domain), index))
     if model == "ordered":
         return ordered(terms, domain, link)
     if link != "logit" and len(domain) > 2:
@@ -627,15 +612,10 @@ def multinomial(terms: Terms, domain: Sequence[Label], reference: Label, link: s
     return _blocks("multinomial", link, terms, domain, index, shares)
 
 
-def linear(terms: Terms, domain: Sequence[Label], reference: Label) -> Specification:
-    index = list(domain).index(reference)
-    return _blocks("linear", "identity", terms, domain, index, Identity(len(domain), index))
-
-
 def linear_mean(terms: Terms, domain: Sequence[Label], values: Array) -> Specification:
     coefficients = tuple(Coefficient(None, name) for name in terms.names)
     groups = {term: tuple(columns) for term, columns in terms.groups.items()}
-    return Specification("linear", "identity", domain, None, MeanNumber(), coefficients, groups, values=values)
+    return Specification("linear", "identity", domain, None, Identity(1), coefficients, groups, values=values)
 
 
 def _blocks(

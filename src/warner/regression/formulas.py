@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -131,6 +131,7 @@ Orders: TypeAlias = Mapping[str, tuple[str, ...] | None]  # of the levels that c
 
 INTERCEPT = "Intercept"
 LEVELS_LISTED = 8  # levels in an error
+KINDS_IN_WORDS = {"number": "numbers", "text": "texts", "boolean": "truth values"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +156,7 @@ class Terms:
         An array has a column for each variable, in their order. Values must be of the kind that they were, with no
         level that was not there, and none may be missing.
 
-        >>> terms = TermList(("age",)).terms({"age": np.array([20, 40])})
+        >>> terms = Formula("age").terms({"age": np.array([20, 40])})
         >>> terms.matrix({"age": [30.0]})
         array([[ 1., 30.]])
         """
@@ -165,7 +166,12 @@ class Terms:
         if not self.variables and (size := _length(frame)) is not None:
             return np.ones((size, len(self.names)))
         for name, values in columns.items():
-            self._refuse_other_kind(name, kind(values))
+            actual, expected = kind(values), self.kinds[name]
+            if actual != expected and {actual, expected} != {"number", "boolean"}:
+                raise TypeError(
+                    f"column {name!r} must hold {KINDS_IN_WORDS[expected]}, as it did when the model was fitted, but "
+                    f"holds {KINDS_IN_WORDS[actual]}"
+                )
             refuse_infinite(name, values)
             if name in self.levels and (strange := set(values.tolist()).difference(self.levels[name])):
                 raise ValueError(
@@ -174,18 +180,6 @@ class Terms:
                     f"{enumerated(sorted(map(repr, strange)), LEVELS_LISTED)}"
                 )
         return self.evaluate(columns)
-
-    def _refuse_other_kind(self, name: str, actual: str) -> None:
-        expected = self.kinds[name]
-        if actual != expected and {actual, expected} != {"number", "boolean"}:
-            raise TypeError(
-                f"column {name!r} must hold {_plural(expected)}, as it did when the model was fitted, but holds "
-                f"{_plural(actual)}"
-            )
-
-
-def _plural(kind_of_values: str) -> str:
-    return {"number": "numbers", "text": "texts", "boolean": "truth values"}[kind_of_values]
 
 
 def _length(frame: Any) -> int | None:
@@ -213,51 +207,19 @@ def by_name(matrix: Any, names: Sequence[str]) -> Columns:
 # A list of columns
 
 
-class TermList(NamedTuple):
-    """Terms of a list of columns: numbers as they are, all others as indicators of their levels but the first.
-
-    Without `intercept` the first level is left out all the same: something else is in its place.
-    """
-
-    names: tuple[str, ...]
-    intercept: bool = True
-
-    def variables(self, columns: Iterable[str]) -> tuple[str, ...]:
-        del columns
-        return self.names
-
-    def factors(self, columns: Columns) -> tuple[str, ...]:
-        """Columns of text, which may have many levels."""
-        return tuple(name for name in self.names if kind(columns[name]) == "text")
-
-    def terms(self, columns: Columns, people: Integers | None = None, orders: Orders | None = None) -> Terms:
-        """Evaluate the terms for the `columns` of the respondents; `orders` are the declared orders of levels.
-
-        >>> people = {"age": np.array([20, 40]), "region": np.array(["n", "s"], object)}
-        >>> TermList(("age", "region")).terms(people).names
-        ('Intercept', 'age', 'region[T.s]')
-        """
-        del people
-        factors = [name for name in self.names if kind(columns[name]) != "number"]
-        formula = " + ".join(map(written, dict.fromkeys(self.names))) or "1"
-        return added_terms(self.names, factors, columns, orders, intercept=self.intercept, formula=formula)
-
-
 def added_terms(
     on: Sequence[str],
     factors: Iterable[str],
     columns: Columns,
-    orders: Orders | None = None,
-    *,
-    intercept: bool,
+    orders: Orders | None,
     formula: str,
 ) -> Terms:
     """Terms of a sum of columns: indicators for the levels of `factors` but the first, all others as they are."""
     on = tuple(dict.fromkeys(on))
     levels = {name: levels_of(columns[name], (orders or {}).get(name)) for name in dict.fromkeys(factors)}
     refuse_one_level(levels)
-    names = [INTERCEPT] if intercept else []
-    groups: dict[str, tuple[int, ...]] = {INTERCEPT: (0,)} if intercept else {}
+    names = [INTERCEPT]
+    groups: dict[str, tuple[int, ...]] = {INTERCEPT: (0,)}
     for name in on:
         added = [f"{name}[T.{level}]" for level in levels[name][1:]] if name in levels else [name]
         groups[name] = tuple(range(len(names), len(names) + len(added)))
@@ -266,8 +228,7 @@ def added_terms(
     def evaluate(columns: Columns) -> Array:
         size = number_of_rows(columns)
         matrix = np.empty((size, len(names)), order="F")
-        if intercept:
-            matrix[:, 0] = 1
+        matrix[:, 0] = 1
         for name in on:
             if name not in levels:
                 matrix[:, groups[name][0]] = columns[name]
@@ -360,18 +321,27 @@ def intercepts_apart(right: str) -> tuple[str, str | None]:
 
 @dataclass(frozen=True)
 class Formula:
-    """Right side of a formula, parsed once.
-
-    Without `intercept`, indicators leave the first level out all the same, and the column of ones is not there: in an
-    ordered model, cutpoints are in its place.
-    """
+    """Right side of a formula, parsed once; or a `listed` sum of columns, in which truth values are indicators."""
 
     right: str
-    intercept: bool = True
+    listed: tuple[str, ...] | None = None
+
+    @classmethod
+    def of_columns(cls, on: Iterable[str]) -> Formula:
+        """Terms of a list of columns: numbers as they are, all others as indicators of their levels but the first.
+
+        >>> people = {"age": np.array([20, 40]), "region": np.array(["n", "s"], object)}
+        >>> Formula.of_columns(["age", "region"]).terms(people).names
+        ('Intercept', 'age', 'region[T.s]')
+        """
+        names = tuple(dict.fromkeys(on))
+        return cls(" + ".join(map(written, names)) or "1", names)
 
     @cached_property
     def names(self) -> tuple[str, ...] | None:
         """Columns of a formula that only adds columns, such as ``age + region`` or ``1``; None for other formulas."""
+        if self.listed is not None:
+            return self.listed
         parts = tuple(dict.fromkeys(part.strip() for part in self.right.split("+")))
         if parts == ("1",):
             return ()
@@ -379,7 +349,7 @@ class Formula:
 
     @cached_property
     def _tree(self) -> Any:
-        return _parsed(self.right if self.intercept else f"{self.right} + 1", self.right)
+        return _parsed(self.right)
 
     @cached_property
     def _factors(self) -> list[Any]:
@@ -411,11 +381,13 @@ class Formula:
     def terms(self, columns: Columns, people: Integers | None = None, orders: Orders | None = None) -> Terms:
         """Evaluate the terms for distinct rows of `columns`, with the number of `people` in each (one if None).
 
-        Stateful terms such as ``center(age)`` use the average of the respondents.
+        Stateful terms such as ``center(age)`` use the average of the respondents. `orders` are the declared orders of
+        levels.
         """
         if self.names is not None:
-            factors = self.factors(columns)  # truth values enter as 0 and 1
-            return added_terms(self.names, factors, columns, orders, intercept=self.intercept, formula=self.right)
+            numbers = {"number"} if self.listed is not None else {"number", "boolean"}  # that enter as they are
+            factors = [name for name in self.names if kind(columns[name]) not in numbers]
+            return added_terms(self.names, factors, columns, orders, self.right)
         return _evaluated_terms(self._tree, self, columns, people, orders)
 
 
@@ -423,7 +395,7 @@ def _evaluated_terms(
     tree: Any, formula: Formula, columns: Columns, people: Integers | None, orders: Orders | None
 ) -> Terms:
     """Terms of a formula that formulaic evaluates."""
-    variables, right, intercept = formula.variables(columns), formula.right, formula.intercept
+    variables, right = formula.variables(columns), formula.right
     used = {name: columns[name] for name in variables}
     texts = {name: values for name, values in used.items() if kind(values) == "text"}
     categories = {name: levels_of(values, (orders or {}).get(name)) for name, values in texts.items()}
@@ -432,23 +404,20 @@ def _evaluated_terms(
     if people is not None and any(spec.transform_state.values()):
         everybody = np.repeat(np.arange(size), people)
         spec = _model_spec(tree, {name: values[everybody] for name, values in used.items()}, categories, right)
-    ones = spec.column_names.index(INTERCEPT) if INTERCEPT in spec.column_names else None
-    columns_used = [index for index in range(len(spec.column_names)) if intercept or index != ones]
-    number = {index: rank for rank, index in enumerate(columns_used)}
     groups = {
-        INTERCEPT if str(term) == "1" else str(term): tuple(number[index] for index in indices if index in number)
+        INTERCEPT if str(term) == "1" else str(term): tuple(indices)
         for term, indices in spec.term_indices.items()
+        if indices
     }
 
     def evaluate(columns: Columns) -> Array:
         with _plain_errors(right):
             whole = spec.get_model_matrix(_in_pandas(columns, categories), na_action="raise", output="numpy")
-            matrix = np.asarray(whole, dtype=np.float64)[:, columns_used]
+            matrix = np.asarray(whole, dtype=np.float64)
         _refuse_not_finite(matrix, names)
         return matrix
 
-    names = tuple(spec.column_names[index] for index in columns_used)
-    groups = {term: indices for term, indices in groups.items() if indices}
+    names = tuple(spec.column_names)
     levels = {**categories, **_coded_levels(spec, variables)}
     refuse_one_level(levels)
     _refuse_other_rows(evaluate, used, size)
@@ -456,19 +425,14 @@ def _evaluated_terms(
     return Terms(names, groups, variables, right, kinds, levels, evaluate)
 
 
-def _formulaic() -> Any:
+def _parsed(right: str) -> Any:
     try:
         import formulaic
     except ImportError:
         message = not_installed("formulas need formulaic", "regress")
         raise ImportError(f'{message}, or name the columns: on=["age", "region"]') from None
-    return formulaic
-
-
-def _parsed(text: str, right: str) -> Any:
-    formulaic = _formulaic()
     try:
-        formula = formulaic.Formula(text)
+        formula = formulaic.Formula(right)
     except formulaic.errors.FormulaicError as error:
         reason = str(error).splitlines()[0].rstrip(".")
         if "`.` operator" in reason:
@@ -487,9 +451,12 @@ def _names(factor: Any, functions: Container[str]) -> Iterator[str]:
     if factor.eval_method.value != "python":
         return
     code, quoted = _code(factor.expr)
-    called = {id(node.func) for node in ast.walk(code) if isinstance(node, ast.Call)}
-    quotes = [node.args[0] for node in _calls(factor.expr, "Q") if node.args]
-    yield from (str(name.value) for name in quotes if isinstance(name, ast.Constant))
+    calls = [node for node in ast.walk(code) if isinstance(node, ast.Call)]
+    called = {id(call.func) for call in calls}
+    for call in calls:
+        match call:
+            case ast.Call(ast.Name("Q"), [ast.Constant(name), *_]):
+                yield str(name)
     for node in ast.walk(code):
         if not isinstance(node, ast.Name):
             continue
@@ -517,21 +484,13 @@ def _code(expression: str) -> tuple[ast.AST, dict[str, str]]:
         raise ValueError(f"formula must be one that can be read, but {expression!r} cannot: {error.msg}") from None
 
 
-def _calls(expression: str, function: str) -> list[ast.Call]:
-    return [
-        node
-        for node in ast.walk(_code(expression)[0])
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function
-    ]
-
-
 def _marked(expression: str) -> str:
     """Column in ``C(column)``, also with further options; empty if there is none."""
     code, quoted = _code(expression)
-    call = code.body if isinstance(code, ast.Expression) else code
-    is_factor = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "C" and call.args
-    name = call.args[0] if is_factor and isinstance(call, ast.Call) else None
-    return quoted.get(name.id, name.id) if isinstance(name, ast.Name) else ""
+    match code:
+        case ast.Expression(ast.Call(ast.Name("C"), [ast.Name(name), *_])):
+            return quoted.get(name, name)
+    return ""
 
 
 def _in_pandas(columns: Columns, categories: Mapping[str, tuple[Level, ...]]) -> Any:

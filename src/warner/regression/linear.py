@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.regression.maxima import overall_shares
-from warner.regression.scores import DebiasedOutcomes, debiased, debiasing, least_variance
+from warner.regression.scores import debiased, debiasing, least_variance
 from warner.regression.standard_errors import ClusterRobust, cluster_robust, information_by_cluster, score_covariance
 from warner.regression.variance_floors import (
     Floor,
@@ -35,6 +35,8 @@ from warner.regression.variance_floors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from warner.arrays import Array
     from warner.regression.data import Observations
     from warner.regression.families import Specification
@@ -43,8 +45,11 @@ if TYPE_CHECKING:
 # Linear probability
 
 
-def debiased_answers(rows: Observations, reference: int) -> DebiasedOutcomes:
-    """Debiased indicators of each answer but the reference."""
+def debiased_answers(rows: Observations, reference: int) -> tuple[Array, Callable[[Array], Array]]:
+    """Debiased indicators of each answer but the reference, (n, k - 1), and the covariances of their sums.
+
+    These are the covariances of the sum of weighted scores by randomization alone, from fitted outcomes, (n, k - 1).
+    """
     shares = overall_shares(rows)
     z = debiased(rows, shares)
     if z is None:
@@ -52,16 +57,13 @@ def debiased_answers(rows: Observations, reference: int) -> DebiasedOutcomes:
             "a linear model needs reports that identify the shares of all answers, and these do not; "
             'use model="multinomial"'
         )
-    return DebiasedOutcomes(np.delete(z, reference, axis=1), partial(_randomized, rows, shares, reference))
+    return np.delete(z, reference, axis=1), partial(_randomized, rows, shares, reference)
 
 
 def _randomized(rows: Observations, shares: Array, reference: int, fitted: Array) -> Array:
-    every = np.insert(fitted, reference, 1 - fitted.sum(axis=1), axis=1).clip(0)
-    return _spread_by_randomization(rows, shares, every / every.sum(axis=1, keepdims=True), reference)
-
-
-def _spread_by_randomization(rows: Observations, shares: Array, fitted: Array, reference: int) -> Array:
     """Covariances of the sum of weighted scores by randomization alone; 0 for reports that cannot be listed."""
+    fitted = np.insert(fitted, reference, 1 - fitted.sum(axis=1), axis=1).clip(0)
+    fitted /= fitted.sum(axis=1, keepdims=True)
     k, width = fitted.shape[1], rows.x.shape[1]
     size = (k - 1) * width
     total = np.zeros((k - 1, width, k - 1, width))
@@ -79,11 +81,6 @@ def _spread_by_randomization(rows: Observations, shares: Array, fitted: Array, r
 
 
 # Linear means
-
-
-def debiased_numbers(rows: Observations, values: Array) -> DebiasedOutcomes:
-    assert rows.scores is not None
-    return DebiasedOutcomes(rows.scores[:, np.newaxis], partial(_randomized_linear_means, rows, values))
 
 
 def _randomized_linear_means(rows: Observations, values: Array, fitted: Array) -> Array:
@@ -137,7 +134,8 @@ def least_squares(rows: Observations, specification: Specification) -> LeastSqua
         z, randomized = debiased_answers(not_sampled, specification.reference_index)
     else:
         refuse_drawn_alone(rows)
-        z, randomized = debiased_numbers(not_sampled, specification.values)
+        assert rows.scores is not None
+        z, randomized = rows.scores[:, np.newaxis], partial(_randomized_linear_means, not_sampled, specification.values)
     matrix = back @ (orthogonal.T @ (root * z))  # (P, f)
     fitted = columns @ (orthogonal.T @ (root * z))
     reach = np.ones(len(x))

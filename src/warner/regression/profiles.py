@@ -362,13 +362,11 @@ class Profile:
 
     def _expected(self, target: float, path: Sequence[_ProfilePoint]) -> list[Array]:
         """Extrapolate the free coefficients along the last two points, or along the tangent at the estimate."""
-        last = path[-1]
+        last, slope = path[-1], self._tangent
         if len(path) > 1 and last.target != path[-2].target:
-            secant = (last.free - path[-2].free) / (last.target - path[-2].target)
-            return [self._rising(last.free + (target - last.target) * secant), self._rising(last.free)]
-        if self._tangent is not None:
-            return [self._rising(last.free + (target - last.target) * self._tangent), self._rising(last.free)]
-        return [self._rising(last.free)]
+            slope = (last.free - path[-2].free) / (last.target - path[-2].target)
+        ahead = [] if slope is None else [last.free + (target - last.target) * slope]
+        return [self._rising(start) for start in (*ahead, last.free)]
 
     def _rising(self, start: Array) -> Array:
         if self._cutpoints is None:
@@ -452,13 +450,11 @@ def profile_start(fit: Regression, threshold: float, better: Array | None = None
     if rivals or better is not None:
         others = fit.profile_starts[STARTS_PER_LIMIT:]
         starts = (*starts, *fit.rivals[:MOST_RIVALS], *(others if len(others) <= FEW_STARTS else ()))
-    if better is None and likelihood is fit.likelihood:
-        return ProfileStart(
-            likelihood, fit.finite_coefficients, fit.log_likelihood, fit.finite_covariance, starts, cuts
-        )
-    if better is None:  # more nodes of quadrature move the maximum a little
-        near = newton_ascent(likelihood, fit.finite_coefficients)
-        return ProfileStart(likelihood, near.coefficients, near.value, fit.finite_covariance, starts, cuts)
+    if better is None:
+        b, value = fit.finite_coefficients, fit.log_likelihood
+        if likelihood is not fit.likelihood:  # more nodes of quadrature move the maximum a little
+            b, value, *_ = newton_ascent(likelihood, b)
+        return ProfileStart(likelihood, b, value, fit.finite_covariance, starts, cuts)
     maximum = newton_ascent(likelihood, better)
     if not maximum.converged and cuts > 1:  # cutpoints have met there
         maximum = Cutpoints(likelihood, cuts).ascent(likelihood, better, known=())
@@ -484,11 +480,8 @@ def interval_method(fit: Regression, interval: str) -> str:
         return interval
     if reason:
         return "wald"
-    return (
-        "either"
-        if fit.effective is not None and fit.effective > ANSWERS_FOR_WALD and fit.infinity is None
-        else "profile"
-    )
+    informative = fit.effective is not None and fit.effective > ANSWERS_FOR_WALD
+    return "either" if informative and fit.infinity is None else "profile"
 
 
 def why_no_profile(fit: Regression) -> str:
@@ -619,14 +612,9 @@ class Coordinates(NamedTuple):
 
     def transformed(self, start: ProfileStart) -> ProfileStart:
         turn = self.matrix
-        return ProfileStart(
-            self.likelihood,
-            turn @ start.coefficients,
-            start.log_likelihood,
-            turn @ start.covariance @ turn.T,
-            tuple(turn @ b for b in start.starts),
-            start.cuts,
-        )
+        b, turned = turn @ start.coefficients, turn @ start.covariance @ turn.T
+        starts = tuple(turn @ one for one in start.starts)
+        return start._replace(likelihood=self.likelihood, coefficients=b, covariance=turned, starts=starts)
 
 
 def quantity_limits(

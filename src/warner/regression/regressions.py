@@ -47,12 +47,11 @@ from warner.regression.model_tests import criteria, nested_model_test, sensitivi
 from warner.regression.predictions import marginal_effects, predict_shares
 from warner.regression.profiles import coefficient_limits, warn_of_better_optimum
 from warner.regression.standard_errors import (
-    check_errors,
+    checked_errors,
     clustered,
     coefficient_names,
     coefficient_notes,
     covariance,
-    default_errors,
     floor_of_strata,
 )
 from warner.regression.variance_floors import floor_notes, refuse_drawn_alone
@@ -565,18 +564,8 @@ def regress(
         other maxima.
     unknown : {"error", "drop"}
         Treatment of invalid values.
-    missing : str, number, or list of these
-        Codes of missing values, such as ``[-99, "NA"]``, in all columns that are read.
-    sheet : str, optional
-        The sheet of an Excel file; may be left out where there is only one.
-    encoding : str, optional
-        The encoding of a text file that is not in UTF-8, such as ``"cp1252"``.
-    decimal : {".", ","}
-        The decimal mark of the numbers in a text file.
-    skip_bad_files : bool
-        Skip files that cannot be read to their ends, or whose columns differ from those of most files, and list them.
-    where : mapping of str to value, optional
-        Read only the rows in which these columns have these values, such as ``{"wave": 2}``.
+    missing, sheet, encoding, decimal, skip_bad_files, where
+        Codes of missing values, format of files, and columns whose values select the rows, as for `warner.tally`.
 
     Examples
     --------
@@ -630,8 +619,7 @@ def fitted(
     more: Sequence[Start] = (),
 ) -> Regression:
     """Fit a model by maximum likelihood from all starts and some further ones, or with a penalty."""
-    kind = default_errors(data.observations) if errors is None else errors
-    check_errors(kind, data.observations)
+    kind = checked_errors(errors, data.observations)
     refuse_drawn_alone(data.observations)
     refuse_too_few(data.observations, len(specification.coefficients))
     refuse_dependent(data.observations, data.terms.names)

@@ -93,14 +93,17 @@ class Numbered(NamedTuple):
 
 def numbered_reports(design: Design, reports: Counts, values: Array | None = None) -> Numbered:
     """Index and likelihood of reports given as codes: the column of the design's table, if any."""
-    if values is not None:
-        return _scored_reports(design, reports, values)
+    if not len(reports) and values is not None:
+        return Numbered(np.zeros(0, dtype=np.int64), np.zeros((0, 1)), None, np.zeros(0))
     matrix = None if design.law.sufficient is None else design.law.likelihood().matrix
     if not len(reports):
         nothing = np.zeros((0, design.k))
         return Numbered(np.zeros(0, dtype=np.int64), nothing, None if matrix is None else matrix())
     distinct, index = np.unique(reports, axis=0, return_inverse=True)
     index = index.ravel()
+    if values is not None:
+        likelihood = design.law.likelihood(distinct).forward(np.full(design.k, 1 / design.k))
+        return Numbered(index, likelihood[:, np.newaxis], None, report_scores(design, distinct, values))
     if matrix is None:
         operator = design.law.likelihood(distinct)
         rows = operator.forward(np.eye(design.k)) if operator.matrix is None else operator.matrix()
@@ -111,14 +114,6 @@ def numbered_reports(design: Design, reports: Counts, values: Array | None = Non
         columns = design.law.count(distinct, group=every, groups=len(every)).counts.argmax(axis=1)
     table = matrix()
     return Numbered(columns[index], table.T, table)
-
-
-def _scored_reports(design: Design, reports: Counts, values: Array) -> Numbered:
-    if not len(reports):
-        return Numbered(np.zeros(0, dtype=np.int64), np.zeros((0, 1)), None, np.zeros(0))
-    distinct, index = np.unique(reports, axis=0, return_inverse=True)
-    likelihood = design.law.likelihood(distinct).forward(np.full(design.k, 1 / design.k))
-    return Numbered(index.ravel(), likelihood[:, np.newaxis], None, report_scores(design, distinct, values))
 
 
 def numbered_columns(design: Design, columns: Integers, values: Array | None = None) -> Numbered:

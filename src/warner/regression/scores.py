@@ -36,8 +36,6 @@ from warner.designs.matrices import inverse
 from warner.inference.means import sets_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from warner.arrays import Array, Counts, Integers
     from warner.designs.contract import Design
     from warner.regression.data import Observations
@@ -143,17 +141,6 @@ def lower_envelope(x: Array, y: Array) -> LeastVariance:
 
 
 # Debiased
-
-
-class DebiasedOutcomes(NamedTuple):
-    """Unbiased outcomes, (n, f), and their variance due to randomization alone.
-
-    `randomized` gives from fitted outcomes, (n, f), the covariances of the sum of their products with the columns, one
-    outcome after the other, if nothing but the reports varied.
-    """
-
-    z: Array
-    randomized: Callable[[Array], Array]
 
 
 def debiasing(table: Array, shares: Array) -> Array | None:

@@ -32,7 +32,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -468,21 +468,20 @@ def _traced(first: Array, second: Array) -> float:
 # Standard errors
 
 
-Errors: TypeAlias = Literal["observed", "expected", "opg", "robust"]
-ERRORS: tuple[str, ...] = get_args(Errors)
+ERRORS = ("observed", "expected", "opg", "robust")
 
 
-def default_errors(rows: Observations) -> str:
-    return "observed" if rows.sampling.simple else "robust"
-
-
-def check_errors(errors: str, rows: Observations) -> None:
+def checked_errors(errors: str | None, rows: Observations) -> str:
+    """Return the kind of standard errors, by default from the observed information or, in complex samples, robust."""
+    if errors is None:
+        return "observed" if rows.sampling.simple else "robust"
     check_choice("errors", errors, ERRORS)
     if errors != "robust" and not rows.sampling.simple:
         raise ValueError(
             "errors must be 'robust' with sampling weights, clusters or strata, which the others ignore, "
             f"but got {errors!r}"
         )
+    return errors
 
 
 def covariance(likelihood: Likelihood, b: Array, errors: str, *, flat: bool = False) -> Array:
