@@ -49,7 +49,7 @@ heavy tails. See the page "Estimate associations between randomized answers" for
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -123,10 +123,7 @@ class Independence:
 
     def to_dict(self) -> Document:
         """Return the test as JSON."""
-        names = ("g", "chi2", "df", "g_p_value", "chi2_p_value", "exact_p_value", "simulated_p_value")
-        numbers = {name: plain(getattr(self, name)) for name in names}
-        about = {"tables": self.tables, "least_expected": plain(self.least_expected)}
-        return {"p_value": self.p_value, "exact": self.exact, "method": self.method, **numbers, **about}
+        return {"p_value": self.p_value, "exact": self.exact, "method": self.method, **plain(asdict(self))}
 
 
 def independence(
@@ -346,10 +343,7 @@ class Correlation:
 
     def to_dict(self) -> Document:
         """Return the correlation as JSON."""
-        names = ("value", "se", "low", "high", "difference", "difference_se", "level")
-        about = {"first": self.first, "second": self.second, "answers": list(self.answers)}
-        flags = {"outside": self.outside, "approximate": True}
-        return about | {name: plain(getattr(self, name)) for name in names} | flags
+        return {**plain(asdict(self)), "outside": self.outside, "approximate": True}
 
 
 class Scores(NamedTuple):
@@ -499,7 +493,7 @@ class QuestionPair:
 
     first: str
     second: str
-    domains: tuple[tuple[Label, ...], ...]  # their answers
+    domains: tuple[tuple[Label, ...], tuple[Label, ...]]  # their answers
     reports: Counts  # table of the reports to both
     shares: Array  # most likely joint shares, of these two questions alone
     test: Independence
@@ -566,8 +560,9 @@ def pair_of(
     table: Crosstable, level: float, simulations: int, rng: np.random.Generator, values: Mapping[str, Array]
 ) -> QuestionPair:
     fit, design = estimated(table.tally(), method=MOST_LIKELY), table.design
-    proof, domains = fit.certificate, tuple(tuple(part.domain) for part in design.designs)
+    proof = fit.certificate
     assert proof is not None
+    domains: Any = tuple(tuple(part.domain) for part in design.designs)
     test = independence(table.counts, simulations=simulations, rng=rng, effective=table.effective)
     found = fit.shares.reshape(design.sizes), test, _of_answers(table, level, values)
     first, second = design.questions

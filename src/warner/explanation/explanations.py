@@ -82,7 +82,7 @@ def questions_of(designs: Any, by: str | None, values: Mapping[str, Any] | None 
         which = by if isinstance(design, Mapping) else None
         question = RandomizedQuestion(name, *named_designs(design, which), which)
         if name in numbers:
-            question = question._replace(values=values_of(question.domain, numbers[name]))
+            question = question._replace(values=values_of(question.designs[0].domain, numbers[name]))
         questions.append(question)
     for question in questions:
         if question.k > LARGEST_CHANNEL and any(full_symmetry(design.law) is None for design in question.designs):

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.arrays import Array, Mask
-    from warner.regression.data import Observations
 
 START_EFFECT = 1.0  # of an answer: standard deviations of the outcome; twice that in log-odds
 START_STEPS = 8  # of Newton's method for a logit from which a start is made
@@ -156,9 +155,11 @@ class JointLikelihood:
         flat = complete.reshape(self.k * self.n, -1)
         information = (scores.T * self.rows.weight) @ scores - flat.T @ (flat * weight.reshape(-1, 1))
         information[self.of_shares, self.of_shares] += self._information_of_shares(theta)
-        information[self.of_outcome, self.of_outcome] += self._information_of_outcome(weight, terms, deviation)
+        columns = self.columns.reshape(-1, self.width)
+        weighted = columns * weight.reshape(-1, 1) * terms.curvature.reshape(-1, 1)
+        information[self.of_outcome, self.of_outcome] += columns.T @ weighted / deviation**2
         if self.family == "linear":
-            cross = self._information_of_outcome_and_deviation(weight, terms, deviation)
+            cross = 2 * columns.T @ (weight * terms.score).ravel() / deviation
             information[self.of_outcome, -1] += cross
             information[-1, self.of_outcome] += cross
             information[-1, -1] += 2 * float(weight.ravel() @ terms.score.ravel() ** 2)
@@ -185,17 +186,6 @@ class JointLikelihood:
             block = slice(k * width, (k + 1) * width)
             result[block, block] += (self.others.T * (self.rows.weight * share)) @ self.others
         return np.asarray(result)
-
-    def _information_of_outcome(self, weight: Array, terms: OutcomeTerms, deviation: float) -> Array:
-        """Sum x x' / sigma^2 over all copies, (columns, columns)."""
-        columns = self.columns.reshape(-1, self.width)
-        weighted = columns * weight.reshape(-1, 1) * terms.curvature.reshape(-1, 1)
-        return np.asarray(columns.T @ weighted / deviation**2)
-
-    def _information_of_outcome_and_deviation(self, weight: Array, terms: OutcomeTerms, deviation: float) -> Array:
-        """Sum 2 e x / sigma over all copies, (columns,)."""
-        columns = self.columns.reshape(-1, self.width)
-        return np.asarray(2 * columns.T @ (weight * terms.score).ravel() / deviation)
 
     # Starts
 
@@ -259,7 +249,9 @@ def maximise_joint_likelihood(people: Outcomes, shares: Array, family: OutcomeFa
     covariance = inverse_information(information, likelihood, flat=result.infinity is not None)
     robust = None
     if not people.rows.sampling.simple:
-        robust = _robust(people.rows, scores, covariance)
+        clusters = units(people.rows)
+        by_cluster = information_by_cluster(clusters, scores, people.rows.weight)
+        robust = cluster_robust(people.rows, clusters, scores, by_cluster, covariance)
         robust = robust.transformed(np.eye(len(b))[likelihood.of_outcome] * likelihood.unit)
     if not np.isfinite(covariance).all():
         raise ValueError(
@@ -280,9 +272,3 @@ def maximise_joint_likelihood(people: Outcomes, shares: Array, family: OutcomeFa
         result.optima,
         robust,
     )
-
-
-def _robust(rows: Observations, scores: Array, inverse: Array) -> ClusterRobust:
-    clusters = units(rows)
-    information = information_by_cluster(clusters, scores, rows.weight)
-    return cluster_robust(rows, clusters, scores, information, inverse)

@@ -65,29 +65,26 @@ class RandomIntercepts(Likelihood):
         nodes: int = NODES,
         largest: float = np.inf,
     ) -> None:
-        free = np.eye(family.predictors * rows.x.shape[1]) if mapping is None else mapping
-        super().__init__(rows, family, np.column_stack([free, np.zeros(len(free))]))
+        self._free = np.eye(family.predictors * rows.x.shape[1]) if mapping is None else mapping
+        super().__init__(rows, family, np.column_stack([self._free, np.zeros(len(self._free))]))
         self.group, self.nodes, self.largest = group, nodes, largest
         self.rounding = ROUNDING_PER_GROUP * self.number
 
     @cached_property
     def without_effects(self) -> Likelihood:
         """Likelihood of the coefficients alone, without effects of groups."""
-        assert self.mapping is not None
-        return Likelihood(self.rows, self.family, self.mapping[:, :-1])
+        return Likelihood(self.rows, self.family, self._free)
 
     def within(self, inside: Array) -> RandomIntercepts:
         """Likelihood of a in b = T a, in which some coefficients are 0 or equal; the last one stays the last."""
-        assert self.mapping is not None
-        return RandomIntercepts(self.rows, self.family, self.mapping[:, :-1] @ inside[:-1, :-1], self.group, self.nodes)
+        return RandomIntercepts(self.rows, self.family, self._free @ inside[:-1, :-1], self.group, self.nodes)
 
     def for_spread(self, spread: float) -> RandomIntercepts:
         """Likelihood with the number of nodes that this standard deviation requires, at least the present number."""
         nodes = max(self.nodes, min(int(np.ceil(NODES_PER_VARIANCE * spread**2)), LARGEST_NODES))
         if nodes == self.nodes:
             return self
-        assert self.mapping is not None
-        return RandomIntercepts(self.rows, self.family, self.mapping[:, :-1], self.group, nodes)
+        return RandomIntercepts(self.rows, self.family, self._free, self.group, nodes)
 
     @property
     def total_weight(self) -> float:
@@ -119,7 +116,6 @@ class RandomIntercepts(Likelihood):
 
     @cached_property
     def _blocks(self) -> list[_Block]:
-        assert self.mapping is not None
         order = np.argsort(self.group, kind="stable")
         numbers = self.group[order]
         begins = np.flatnonzero(np.diff(numbers, prepend=-1))
@@ -259,14 +255,10 @@ class _Block:
         rows, sign = self.likelihood.rows, self.likelihood.family.latent_sign
         weighted = self.weight * nodes.score
         columns = [self.summed((sign * part) * rows.x.T[:, np.newaxis]) for part in weighted]
-        result = np.asarray(np.tensordot(self._mapping.T, np.concatenate(columns), axes=1))
+        assert self.likelihood.mapping is not None
+        result = np.asarray(np.tensordot(self.likelihood.mapping.T, np.concatenate(columns), axes=1))
         result[-1] = nodes.position * self.summed(weighted.sum(axis=0))
         return result
-
-    @property
-    def _mapping(self) -> Array:
-        assert self.likelihood.mapping is not None
-        return self.likelihood.mapping
 
     def expansion(self, b: Array) -> Expansion:
         nodes = self._nodes(b)

@@ -106,14 +106,6 @@ def all_starts(likelihood: Likelihood, *, at_random: int | None = None) -> Itera
         )
 
 
-def staged(likelihood: Likelihood, every: Sequence[Start]) -> tuple[list[Start], list[Start]]:
-    """Return the first starts, and those with steep slopes, which are left out if the first ones agree."""
-    if _many(likelihood):
-        return list(every), []
-    steep = [start for start in every if start.name.startswith("steep")]
-    return [start for start in every if not start.name.startswith("steep")], steep
-
-
 def _many(likelihood: Likelihood) -> bool:
     return len(likelihood.rows.x) * likelihood.size > ROWS_TIMES_COEFFICIENTS
 
@@ -380,7 +372,10 @@ class Cutpoints:
                 maximum = maximise(likelihood, every[:1])
                 if abs(proven_gap(likelihood, maximum.best.coefficients)) < PROVEN_NATS:
                     return maximum._replace(search="proven")
-        first, rest = staged(likelihood, every) if at_random is None else (every, [])
+        first, rest = list(every), []
+        if at_random is None and not _many(likelihood):  # steep starts are left out if the first ones agree
+            rest = [start for start in every if start.name.startswith("steep")]
+            first = [start for start in every if not start.name.startswith("steep")]
         others = [start.coefficients for start in (*more, *every)]
 
         def further(peak: Array) -> Iterator[Start]:

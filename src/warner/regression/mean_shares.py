@@ -29,11 +29,10 @@ from warner.regression.linear import least_squares
 from warner.regression.maxima import coefficients_near
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.profiles import (
-    BETTER_OPTIMA,
     FalseOptimumError,
     ProfileStart,
+    from_best_maximum,
     profile_start,
-    too_many_maxima,
     wald_agrees,
     why_no_profile,
 )
@@ -477,14 +476,9 @@ def _from_profile(
 ) -> tuple[float, ...]:
     """Limits and statistics of a profile; restart if it leads to a better optimum. The limits contain the estimate."""
     estimate = quantity.value(fit.finite_coefficients)
-    for _ in range(BETTER_OPTIMA):
-        try:
-            low, high, *rest = limits(MeanProfile(start, quantity))
-        except FalseOptimumError as error:
-            start = profile_start(fit, threshold, error.coefficients)
-        else:
-            return min(low, estimate), max(high, estimate), *rest
-    raise too_many_maxima()
+    found = from_best_maximum(fit, threshold, start, lambda start: limits(MeanProfile(start, quantity)))
+    low, high, *rest = found
+    return min(low, estimate), max(high, estimate), *rest
 
 
 def _loss_at_0(profile: MeanProfile, people: float) -> float:

@@ -109,11 +109,7 @@ class ModelCheck(TableResult):
     _rows_key = "groups"
 
     def _columns(self) -> list[Column]:
-        """Return the columns: for programs a row for each group of predictions and each report, for readers the tests.
-
-        ``predicted`` is the mean share of all answers but the reference, ``observed`` and ``expected`` are numbers of
-        reports.
-        """
+        """Return the columns, for programs a row for each group of predictions and report, for readers the tests."""
         names = ("group", "people", "predicted", "report", "observed", "expected")
         columns: tuple[Counts, ...] = (np.empty(0),) * len(names)
         if self.groups is not None:
@@ -143,7 +139,6 @@ class ModelCheck(TableResult):
         return f"Fit of {self.formula}: {respondents} in {counted(self.cells, 'cell', 'cells')} of covariates"
 
     def _footnotes(self) -> list[str]:
-        """Return the limits of the tests, the reasons why there is none, and the cells of few respondents."""
         found = []
         if self.deviance is not None and self.deviance.reason:
             found.append(f"deviance from the cells: {self.deviance.reason}")
@@ -162,11 +157,8 @@ class ModelCheck(TableResult):
     def _bounds(self) -> list[str]:
         if self.deviance is None or self.deviance.p is None or not self.deviance.boundary:
             return []
-        where = counted(self.deviance.boundary, "cell", "cells")
-        sentence = (
-            f"In {where} the most likely share of an answer is 0 %: the p-value against the cells is an upper bound."
-        )
-        return [sentence]
+        where = f"In {counted(self.deviance.boundary, 'cell', 'cells')} the most likely share of an answer is 0 %"
+        return [f"{where}: the p-value against the cells is an upper bound."]
 
     def _facts(self) -> Document:
         tested = None

@@ -94,10 +94,7 @@ class ModelTests(TableResult):
     _rows_key = ""  # in JSON, "tests", which have their notes
 
     def _columns(self) -> list[Column]:
-        """Return the columns ``term``, ``statistic``, ``freedom``, ``p``, ``test``, ``denominator``.
-
-        The last one has the second degrees of freedom where p is that of an F distribution, else infinity.
-        """
+        """Return the columns; the denominator is infinite where p is not that of an F distribution."""
         names, tests, freedom = objects(self.names), objects(test.test for test in self.tests), self._column("freedom")
         statistics, p = self._column("statistic"), self._column("p")
         return [
@@ -408,10 +405,7 @@ class RegressionSensitivity(TableResult):
     _rows_key = "values"
 
     def _columns(self) -> list[Column]:
-        """Return the columns: a row for each assumed share and coefficient, then means of shares or numbers.
-
-        The ``term`` of a mean is "mean share" or "mean". Of two answers, readers see the mean share of the first alone.
-        """
+        """Return the columns, a row for each assumed share and coefficient or mean; of two answers, readers see one."""
         parts, domain = [self._of(fit) for fit in self.fits], self.fits[0].specification.domain
         table = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         table = {"cheating": np.repeat(self.cheating, [len(part["term"]) for part in parts]), **table}

@@ -106,11 +106,7 @@ class Prediction(TableResult):
     _rows_key = ""  # in JSON, "shares" or "means"
 
     def _columns(self) -> list[Column]:
-        """Return the columns, a row for each profile and answer; of two answers, readers see the first alone.
-
-        After the columns of the profile, they are ``answer``, ``share``, ``se``, ``low``, ``high``, ``interval`` and
-        ``freedom``, which is infinite without clusters. For means, ``mean`` replaces ``answer`` and ``share``.
-        """
+        """Return the columns, a row for each profile and answer; of two answers, readers see the first alone."""
         rows, k = self.shares.shape
         answers = {"answer": objects(list(self.domain) * rows)} if len(self.domain) else {}
         profiles = {name: np.repeat(np.asarray(column), k) for name, column in self.profiles.items()}
@@ -183,20 +179,26 @@ def _answers(fit: Regression) -> Sequence[Label]:
 
 
 def _notes(fit: Regression, profiles: Columns, predicted: PredictedShares) -> list[str]:
-    freedom, inside = predicted.freedom, ~np.isnan(predicted.errors[:, 0])
+    inside = ~np.isnan(predicted.errors[:, 0])
     rows = range(number_of_rows(profiles)) if profiles else ()
     names = [", ".join(f"{name} = {_shown(column[row])}" for name, column in profiles.items()) for row in rows]
     named = [name for name, known in zip(names or ["the mean"], inside.tolist(), strict=True) if known]
-    notes = effect_notes(fit)
-    notes += [] if inside.all() or fit.penalty is not None else boundary_notes(fit)
+    notes = [] if inside.all() or fit.penalty is not None else boundary_notes(fit)
     shares = not fit.specification.of_number and not fit.model_data.observations.sampling.simple
     wide = shares and any((row.high - row.low > WIDE_INTERVAL).any() for row in predicted.limits)
     if wide and inside.all():
         notes.append(f"Some of these intervals are wider than {100 * WIDE_INTERVAL:.0f} points. {GROUP_INTERVALS}")
-    notes += small_sample_notes(fit, named, predicted.gradients[inside])
-    notes += [] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom)
     some = f"some of these {'means' if fit.specification.of_number else 'shares'}"
-    return notes + floor_notes([some] * predicted.floored)
+    return _caveats(fit, notes, named, predicted.gradients[inside], predicted.freedom, [some] * predicted.floored)
+
+
+def _caveats(
+    fit: Regression, notes: list[str], names: list[str], slopes: Array, freedom: Array | None, floored: list[str]
+) -> list[str]:
+    """Return notes on what shares are, on intervals, and on small samples, clusters and floors."""
+    clusters = [] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom)
+    small = small_sample_notes(fit, names, slopes)
+    return [*effect_notes(fit), *notes, *small, *clusters, *floor_notes(floored)]
 
 
 def _profile_columns(profiles: Any, variables: Sequence[str]) -> Columns:
@@ -403,11 +405,7 @@ class Margins(TableResult):
     _rows_key = "effects"
 
     def _columns(self) -> list[Column]:
-        """Return the columns, a row for each effect and answer; of two answers, readers see the first alone.
-
-        They are ``term``, ``answer`` (not for the mean of a number), ``estimate``, ``se``, ``statistic``, ``p``,
-        ``low``, ``high``, and ``interval``, its method. The standard error is NaN where a share is estimated as 0 or 1.
-        """
+        """Return the columns, a row for each effect and answer; of two answers, readers see the first alone."""
         rows, k = self.changes.shape
         answers = {"answer": list(self.domain) * rows} if len(self.domain) else {}
         names = {"term": (effect for effect in self.effects for _ in range(k)), **answers}
@@ -476,11 +474,10 @@ def _notes_margins(
     fit: Regression, effects: Sequence[tuple[str, MeanShares]], freedom: Array | None, floored: Mask
 ) -> list[str]:
     inside = [(name, mean) for name, mean in effects if not at_the_boundary(fit, mean)]
-    notes = effect_notes(fit) + (boundary_notes(fit) if len(inside) < len(effects) else [])
+    notes = boundary_notes(fit) if len(inside) < len(effects) else []
     slopes = np.array([mean.slopes[0] for _, mean in inside]).reshape(-1, len(fit.finite_coefficients))
-    notes += small_sample_notes(fit, [name for name, _ in inside], slopes)
-    notes += [] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom)
-    return notes + floor_notes([name for (name, _), which in zip(effects, floored.tolist(), strict=True) if any(which)])
+    some = [name for (name, _), which in zip(effects, floored.tolist(), strict=True) if any(which)]
+    return _caveats(fit, notes, [name for name, _ in inside], slopes, freedom, some)
 
 
 def _effects(fit: Regression, name: str) -> Iterator[tuple[str, MeanShares]]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -422,6 +422,9 @@ BETTER_OPTIMA = 5  # how often a profile may lead to a higher maximum
 FAR_PREDICTOR = 100.0  # change of a predictor that shows whether a quantity goes along
 
 
+Found = TypeVar("Found")
+
+
 class ProfileStart(NamedTuple):
     """Maximum from which profiles start: coefficients, log-likelihood and covariances; and further starts."""
 
@@ -572,36 +575,41 @@ def _with_profiles(
     fit: Regression, threshold: float, wald: Limits, which: Sequence[int]
 ) -> tuple[Limits, Array | None]:
     """Profile some coefficients; from a better optimum, limits are widened to contain the estimate."""
-    start, better = profile_start(fit, threshold), None
+    first = profile_start(fit, threshold)
     methods = tuple("profile" if i in which else "wald" for i in range(len(fit.coefficients)))
-    for _ in range(BETTER_OPTIMA):
+
+    def profiled(start: ProfileStart) -> tuple[ProfileStart, Array, Array, Array]:
+        """Compute the limits of the profiles, and the signed roots of the likelihood ratios against 0."""
         low, high, statistic = wald.low.copy(), wald.high.copy(), wald.statistic.copy()
-        limits = wald._replace(low=low, high=high, methods=methods, statistic=statistic)
+        for i in steps(which, "confidence intervals"):
+            estimate = fit.coefficients[i]
+            if np.isnan(estimate):
+                continue
+            profile = start.profile(Combination(np.eye(len(start.coefficients))[i]), float(start.likelihood.scale[i]))
+            if estimate > -np.inf:
+                low[i] = profile.limit(threshold, -1)
+            if estimate < np.inf:
+                high[i] = profile.limit(threshold, 1)
+            statistic[i] = np.copysign(np.sqrt(max(profile.loss(0.0), 0.0)), estimate)
+        return start, low, high, statistic
+
+    start, low, high, statistic = from_best_maximum(fit, threshold, first, profiled)
+    if start is not first:
+        low, high = np.fmin(low, fit.coefficients), np.fmax(high, fit.coefficients)
+    limits = wald._replace(low=low, high=high, methods=methods, statistic=statistic)
+    return limits, None if start is first else start.coefficients
+
+
+def from_best_maximum(
+    fit: Regression, threshold: float, start: ProfileStart, search: Callable[[ProfileStart], Found]
+) -> Found:
+    """Search by profiles from a maximum, and again from each better one that this leads to."""
+    for _ in range(BETTER_OPTIMA):
         try:
-            _profile_each(fit, start, threshold, limits, which)
+            return search(start)
         except FalseOptimumError as error:
             start = profile_start(fit, threshold, error.coefficients)
-            better = start.coefficients
-        else:
-            if better is not None:
-                np.fmin(low, fit.coefficients, out=low)
-                np.fmax(high, fit.coefficients, out=high)
-            return limits, better
-    raise too_many_maxima()
-
-
-def _profile_each(fit: Regression, start: ProfileStart, threshold: float, limits: Limits, which: Sequence[int]) -> None:
-    """Compute the limits of the profiles, and the signed roots of the likelihood ratios against 0."""
-    for i in steps(which, "confidence intervals"):
-        estimate = fit.coefficients[i]
-        if np.isnan(estimate):
-            continue
-        profile = start.profile(Combination(np.eye(len(start.coefficients))[i]), float(start.likelihood.scale[i]))
-        if estimate > -np.inf:
-            limits.low[i] = profile.limit(threshold, -1)
-        if estimate < np.inf:
-            limits.high[i] = profile.limit(threshold, 1)
-        limits.statistic[i] = np.copysign(np.sqrt(max(profile.loss(0.0), 0.0)), estimate)
+    raise ValueError("the likelihood has too many maxima for profiles; use interval='wald', or fit with more starts")
 
 
 class Coordinates(NamedTuple):
@@ -623,17 +631,17 @@ def quantity_limits(
     """Both limits of a quantity of some coefficients by its profile; they contain the estimate."""
     estimate = quantity.value(coordinates.matrix @ fit.finite_coefficients)
     at_infinity = infinite_sign(fit, quantity, coordinates)
-    for _ in range(BETTER_OPTIMA):
+
+    def ends(start: ProfileStart) -> tuple[float, float]:
         profile = coordinates.transformed(start).profile(quantity)
         try:
             low = -np.inf if at_infinity < 0 else profile.limit(threshold, -1)
-            high = np.inf if at_infinity > 0 else profile.limit(threshold, 1)
+            return low, np.inf if at_infinity > 0 else profile.limit(threshold, 1)
         except FalseOptimumError as error:
-            better = np.linalg.inv(coordinates.matrix).astype(np.float64) @ error.coefficients
-            start = profile_start(fit, threshold, better)
-        else:
-            return min(low, estimate), max(high, estimate)
-    raise too_many_maxima()
+            raise FalseOptimumError(np.linalg.solve(coordinates.matrix, error.coefficients), error.gain) from None
+
+    low, high = from_best_maximum(fit, threshold, start, ends)
+    return min(low, estimate), max(high, estimate)
 
 
 def infinite_sign(fit: Regression, quantity: Quantity, coordinates: Coordinates) -> float:
@@ -643,7 +651,3 @@ def infinite_sign(fit: Regression, quantity: Quantity, coordinates: Coordinates)
     b, direction = coordinates.matrix @ fit.finite_coefficients, coordinates.matrix @ fit.infinity.direction
     change = quantity.value(b + FAR_PREDICTOR * direction) - quantity.value(b)
     return float(np.sign(change)) * np.inf if abs(change) > FAR_PREDICTOR / 100 else 0.0
-
-
-def too_many_maxima() -> ValueError:
-    return ValueError("the likelihood has too many maxima for profiles; use interval='wald', or fit with more starts")

@@ -602,39 +602,31 @@ def small_sample_notes(fit: Regression, names: Sequence[str] = (), slopes: Array
     """Return warnings where reports carry little information: on all coefficients, or on named quantities."""
     if fit.penalty is not None:
         return []
-    if fit.effective is None:
-        return _of_linear(fit, names, slopes)
-    if fit.effective < ENOUGH_DIRECT_ANSWERS:
+    if fit.effective is not None and fit.effective < ENOUGH_DIRECT_ANSWERS:
         direct = f"{fit.effective:,.0f} direct answers, fewer than {ENOUGH_DIRECT_ANSWERS}"
         return [f"The reports are as informative as {direct}: {DOUBTFUL_INTERVALS}."]
     if slopes is None or not len(names) or len(names) * len(fit.model_data.observations.x) > MOST_ROWS_TIMES_QUANTITIES:
         return []
-    few = effective_answers(fit, slopes) < ENOUGH_FOR_ONE_QUANTITY
-    if not few.any():
-        return []
-    about = enumerated([printable(name) for name, lacking in zip(names, few.tolist(), strict=True) if lacking])
-    fewer = f"less informative than {ENOUGH_FOR_ONE_QUANTITY} direct answers"
-    return [f"About {about} the reports are {fewer}: there {DOUBTFUL_INTERVALS}."]
+    if fit.effective is None:
+        few = _determining_respondents(fit, slopes) < ENOUGH_DIRECT_ANSWERS
+        about = f"fewer than {ENOUGH_DIRECT_ANSWERS} respondents are informative"
+    else:
+        few = effective_answers(fit, slopes) < ENOUGH_FOR_ONE_QUANTITY
+        about = f"the reports are less informative than {ENOUGH_FOR_ONE_QUANTITY} direct answers"
+    lacking = enumerated([printable(name) for name, which in zip(names, few.tolist(), strict=True) if which])
+    return [f"About {lacking} {about}: there {DOUBTFUL_INTERVALS}."] if few.any() else []
 
 
-def _of_linear(fit: Regression, names: Sequence[str], slopes: Array | None) -> list[str]:
-    """Warnings for linear models, by the number of respondents that determine each quantity."""
+def _determining_respondents(fit: Regression, slopes: Array) -> Array:
+    """Compute the number of respondents that determine each quantity of a linear model."""
     rows = fit.model_data.observations
-    if slopes is None or not len(names) or len(names) * len(rows.x) > MOST_ROWS_TIMES_QUANTITIES:
-        return []
     inverse = np.linalg.inv((rows.x.T * rows.weight) @ rows.x)
-    few = []
-    for name, slope in zip(names, slopes, strict=True):
+    result = np.zeros(len(slopes))
+    for index, slope in enumerate(slopes):
         square = ((slope.reshape(-1, len(inverse)) @ inverse @ rows.x.T) ** 2).sum(axis=0)
         square /= square.max() or 1.0
-        people = (rows.weight @ square) ** 2 / max(float(rows.square @ square**2), np.finfo(float).tiny)
-        few += [name] * bool(people < ENOUGH_DIRECT_ANSWERS)
-    if not few:
-        return []
-    about = enumerated([printable(name) for name in few])
-    return [
-        f"About {about} fewer than {ENOUGH_DIRECT_ANSWERS} respondents are informative: there {DOUBTFUL_INTERVALS}."
-    ]
+        result[index] = (rows.weight @ square) ** 2 / max(float(rows.square @ square**2), np.finfo(float).tiny)
+    return result
 
 
 def coefficient_notes(fit: Regression, which: Sequence[int] | None = None) -> list[str]:
