@@ -142,7 +142,8 @@ def independence(
     >>> round(test.p_value, 6), test.method
     (0.485714, "Fisher's exact test")
     """
-    table = _without_empty(table)
+    for axis, margin in enumerate(_margins(table)):  # reports that do not occur carry no information
+        table = table.compress(margin > 0, axis=axis)
     scaled = table if effective is None else table * (effective / table.sum())
     g, chi2, df, least = _statistics(scaled)
     by_law = [float(chdtrc(df, statistic)) if df else 1.0 for statistic in (g, chi2)]
@@ -162,13 +163,6 @@ def independence(
             simulated, tables = _simulated(table, simulations, rng), simulations
             method = f"Fisher's exact test, {tables:,} random tables"
     return Independence(g, chi2, df, by_law[0], by_law[1], exact, simulated, tables, least, method)
-
-
-def _without_empty(table: Counts) -> Counts:
-    """Table without reports that do not occur, which carry no information given the margins."""
-    for axis, margin in enumerate(_margins(table)):
-        table = table.compress(margin > 0, axis=axis)
-    return table
 
 
 def _margins(table: Counts) -> list[Counts]:

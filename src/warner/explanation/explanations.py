@@ -274,12 +274,6 @@ def _independent(columns: Array) -> list[int]:
     return independent
 
 
-def share_design_matrix(copies: Array) -> Array:
-    """Return the columns that shares may depend on: a constant, and the independent terms at the reference."""
-    columns = np.column_stack([np.ones(copies.shape[1]), copies[-1]])
-    return columns[:, _independent(columns)]
-
-
 # Explanations
 
 
@@ -577,7 +571,9 @@ def explain(
 def _outcomes(name: str, people: Individuals, copies: Array, family: OutcomeFamily, *, modelled: bool) -> Outcomes:
     rows = people.rows
     if modelled:
-        rows = replace(rows, x=share_design_matrix(copies))
+        # A constant, and the independent terms at the reference.
+        columns = np.column_stack([np.ones(copies.shape[1]), copies[-1]])
+        rows = replace(rows, x=columns[:, _independent(columns)])
         size = (copies.shape[0] - 1) * rows.x.shape[1]
         if size > MOST_SHARE_COEFFICIENTS:
             raise ValueError(

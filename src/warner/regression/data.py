@@ -346,7 +346,11 @@ def _assembled(
     without[response or "report"] += loaded.left_out[0]
     without = {name: number for name, number in without.items() if number}
     _refuse_nobody(keep, *left_out)
-    pattern, covariates = _patterns(known, keep)
+    used = {name: values.values[keep] for name, values in known.items()}
+    for name, values in used.items():
+        refuse_infinite(name, values)
+    pattern, first = _equal_rows(np.zeros(int(keep.sum()), dtype=np.int64), used.values())
+    covariates = {name: values[first] for name, values in used.items()}
     k = reports.designs[0].k if reports.scores is None else None
     _refuse_levels(formula.factors(covariates), covariates, k)
     number = np.bincount(pattern, people[keep]).astype(np.int64)
@@ -367,15 +371,6 @@ def _assembled(
 
 
 # Rows
-
-
-def _patterns(columns: Mapping[str, Column], keep: Mask) -> tuple[Integers, Covariates]:
-    """Distinct combinations of covariates among the rows that are used, and the index of each row's combination."""
-    used = {name: values.values[keep] for name, values in columns.items()}
-    for name, values in used.items():
-        refuse_infinite(name, values)
-    index, first = _equal_rows(np.zeros(int(keep.sum()), dtype=np.int64), used.values())
-    return index, {name: values[first] for name, values in used.items()}
 
 
 def _equal_rows(index: Integers, columns: Iterable[Values]) -> tuple[Integers, Integers]:

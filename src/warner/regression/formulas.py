@@ -208,11 +208,7 @@ def by_name(matrix: Any, names: Sequence[str]) -> Columns:
 
 
 def added_terms(
-    on: Sequence[str],
-    factors: Iterable[str],
-    columns: Columns,
-    orders: Orders | None,
-    formula: str,
+    on: Sequence[str], factors: Iterable[str], columns: Columns, orders: Orders | None, formula: str
 ) -> Terms:
     """Terms of a sum of columns: indicators for the levels of `factors` but the first, all others as they are."""
     on = tuple(dict.fromkeys(on))

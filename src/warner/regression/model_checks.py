@@ -191,18 +191,13 @@ class ModelCheck(TableResult):
 
 def check_model(fit: Regression) -> ModelCheck:
     cells = covariate_cells(fit)
-    small = tuple(
-        _covariates(fit, cells, cell) for cell in np.flatnonzero(cells.people < PEOPLE_IN_SMALL_CELL).tolist()
-    )
+    small = []
+    for pattern in fit.model_data.pattern[cells.first[cells.people < PEOPLE_IN_SMALL_CELL]].tolist():
+        values = ((name, shortened(str(column[pattern]))) for name, column in fit.model_data.covariates.items())
+        small.append(enumerated([f"{name} = {value}" for name, value in values]))
     deviance = _deviance(fit, cells)
     groups, reason = _calibration(fit, cells, deviance)
-    return ModelCheck(fit.model_data.formula, len(cells.people), fit.people, small, deviance, groups, reason)
-
-
-def _covariates(fit: Regression, cells: CovariateCells, cell: int) -> str:
-    pattern = fit.model_data.pattern[cells.first[cell]]
-    values = (f"{name} = {shortened(str(column[pattern]))}" for name, column in fit.model_data.covariates.items())
-    return enumerated(list(values))
+    return ModelCheck(fit.model_data.formula, len(cells.people), fit.people, tuple(small), deviance, groups, reason)
 
 
 def _deviance(fit: Regression, cells: CovariateCells) -> Deviance | None:

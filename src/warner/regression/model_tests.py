@@ -28,7 +28,7 @@ from warner.designs.labels import positions
 from warner.estimators import channel_mle
 from warner.regression.formulas import INTERCEPT
 from warner.regression.maxima import Start, global_maximum, maximise
-from warner.regression.newton import SAME_MAXIMUM_NATS, LocalMaximum, newton_ascent
+from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.scores import report_scores
 from warner.regression.standard_errors import NORMAL_FREEDOM, ROUGH_FREEDOM, ClusterRobust, coefficient_notes
 from warner.regression.variance_floors import floor_notes
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     from warner.documents import Document
     from warner.regression.data import Observations
-    from warner.regression.likelihood import Likelihood
     from warner.regression.regressions import Regression
 
 
@@ -161,7 +160,10 @@ def _likelihood_ratio(fit: Regression, inside: Array, cuts: int, known: Array | 
     further = [_nearest(inside, fit.finite_coefficients)]
     if known is not None:
         further.append(Start("smaller model", known))
-    null = _null(fit, small, inside, cuts, further)
+    if fit.model_data.groups is None:
+        null = global_maximum(small, cuts, more=further).best
+    else:
+        null = maximise(small, [*further, *(_nearest(inside, b) for b in fit.starts)]).best
     top, note = fit.log_likelihood, ""
     if null.value > top + SAME_MAXIMUM_NATS:
         top = newton_ascent(full, inside @ null.coefficients).value
@@ -174,13 +176,6 @@ def _likelihood_ratio(fit: Regression, inside: Array, cuts: int, known: Array | 
     statistic = max(0.0, 2 * (top - null.value))
     freedom = inside.shape[0] - inside.shape[1]
     return ModelTest(RATIO, statistic, freedom, float(chdtrc(freedom, statistic)), note)
-
-
-def _null(fit: Regression, small: Likelihood, inside: Array, cuts: int, further: Sequence[Start]) -> LocalMaximum:
-    if fit.model_data.groups is None:
-        return global_maximum(small, cuts, more=further).best
-    nearest = [_nearest(inside, b) for b in fit.starts]
-    return maximise(small, [*further, *nearest]).best
 
 
 def _nearest(inside: Array, b: Array) -> Start:
@@ -459,7 +454,7 @@ class RegressionSensitivity(TableResult):
 
 
 def sensitivity_to_cheating(
-    fit: Regression, safe: Label, shares: Sequence[Number], *, level: float
+    fit: Regression, safe: Label, shares: Sequence[Number], level: float
 ) -> RegressionSensitivity:
     if isinstance(shares, str) or not isinstance(shares, Sequence):
         raise TypeError(f"shares must be a sequence, such as (0, 0.1), but got {shares!r}")

@@ -123,9 +123,13 @@ def newton_ascent(
             flat = abs(values[0]) < VANISHING_EIGENVALUE
             stationary = gain < (max(gap, CONVERGED_GAIN_IF_FLAT) if flat else gap)
             if stationary and values[0] < -POSITIVE_EIGENVALUE:
-                step, stationary = _step_off_a_saddle(likelihood, b, vectors[0]), False
-        if stationary:
-            return _after_last_step(likelihood, b, here.value, step, gain)
+                step = vectors[0] / max(_largest_change(likelihood, vectors[0]), np.finfo(float).tiny)
+                step, stationary = max((step, -step), key=lambda way: likelihood.value(b + way)), False
+        if stationary:  # after one last full step, unless rounding makes it a step down
+            last = likelihood.value(b + step)
+            up = last >= here.value - 1e-13 * abs(here.value) - likelihood.rounding
+            end, value = (b + step, max(last, here.value)) if up else (b, here.value)
+            return LocalMaximum(end, value, gain, converged=True)
         if gain < KNOWN_MAXIMUM_NATS:
             for maximum in known:
                 near = abs(here.value + gain - maximum.value) < KNOWN_MAXIMUM_NATS
@@ -175,11 +179,6 @@ def _largest_change(likelihood: Objective, direction: Array) -> float:
     return float(np.abs(likelihood.predictor_change(direction)).max())
 
 
-def _step_off_a_saddle(likelihood: Objective, b: Array, direction: Array) -> Array:
-    step = direction / max(_largest_change(likelihood, direction), np.finfo(float).tiny)
-    return max((step, -step), key=lambda way: likelihood.value(b + way))
-
-
 def _line_search(
     likelihood: Objective, b: Array, here: Expansion, step: Array, slope: float, length: float
 ) -> tuple[float, Expansion]:
@@ -190,11 +189,3 @@ def _line_search(
             return length, there
         length /= 2
     return 0.0, here
-
-
-def _after_last_step(likelihood: Objective, b: Array, value: float, step: Array, gain: float) -> LocalMaximum:
-    """One last full step, unless rounding makes it a step down."""
-    last = likelihood.value(b + step)
-    if last >= value - 1e-13 * abs(value) - likelihood.rounding:
-        return LocalMaximum(b + step, max(last, value), gain, converged=True)
-    return LocalMaximum(b, value, gain, converged=True)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from warner.arrays import Array, Counts, Label, Mask, objects
+from warner.arrays import Array, Counts, Label, objects
 from warner.designs.facts import check_target
 from warner.inference.comparisons import answers_of_interest, remainder
 from warner.regression.families import BOUNDARY_SHARE, Binary, Cumulative, Link, Softmax
@@ -156,9 +156,7 @@ def _shown(value: object) -> str:
     return in_digits(value, 6).replace(",", "") if isinstance(value, float) else str(value)
 
 
-def predict_shares(
-    fit: Regression, profiles: Any = None, *, level: float = 0.95, target: str = "realised", interval: str = "auto"
-) -> Prediction:
+def predict_shares(fit: Regression, profiles: Any, level: float, target: str, interval: str) -> Prediction:
     method = interval_method(fit, interval)
     check_target(target)
     variables = fit.model_data.terms.variables
@@ -438,12 +436,7 @@ class Margins(TableResult):
 
 
 def marginal_effects(
-    fit: Regression,
-    variables: Iterable[str] | None = None,
-    *,
-    level: float = 0.95,
-    target: str = "realised",
-    interval: str = "auto",
+    fit: Regression, variables: Iterable[str] | None, level: float, target: str, interval: str
 ) -> Margins:
     known = fit.model_data.terms.variables
     if isinstance(variables, str):
@@ -465,19 +458,13 @@ def marginal_effects(
     freedom, floored = None if fit.clustered is None else np.array(freedoms), np.array([which for _, which in found])
     names, changes = tuple(name for name, _ in effects), np.array([mean.shares for _, mean in effects])
     numbers = changes, np.array(errors), np.array(low), np.array(high)
-    notes = tuple(_notes_margins(fit, effects, freedom, floored))
+    inside = [(name, mean) for name, mean in effects if not at_the_boundary(fit, mean)]
+    slopes = np.array([mean.slopes[0] for _, mean in inside]).reshape(-1, len(fit.finite_coefficients))
+    boundary = boundary_notes(fit) if len(inside) < len(effects) else []
+    some = [name for name, which in zip(names, floored.tolist(), strict=True) if any(which)]
+    notes = tuple(_caveats(fit, boundary, [name for name, _ in inside], slopes, freedom, some))
     tests = np.array(statistic), methods
     return Margins(names, _answers(fit), *numbers, level, target, freedom, fit.people, *tests, notes)
-
-
-def _notes_margins(
-    fit: Regression, effects: Sequence[tuple[str, MeanShares]], freedom: Array | None, floored: Mask
-) -> list[str]:
-    inside = [(name, mean) for name, mean in effects if not at_the_boundary(fit, mean)]
-    notes = boundary_notes(fit) if len(inside) < len(effects) else []
-    slopes = np.array([mean.slopes[0] for _, mean in inside]).reshape(-1, len(fit.finite_coefficients))
-    some = [name for (name, _), which in zip(effects, floored.tolist(), strict=True) if any(which)]
-    return _caveats(fit, notes, [name for name, _ in inside], slopes, freedom, some)
 
 
 def _effects(fit: Regression, name: str) -> Iterator[tuple[str, MeanShares]]:

@@ -638,7 +638,8 @@ def quantity_limits(
             low = -np.inf if at_infinity < 0 else profile.limit(threshold, -1)
             return low, np.inf if at_infinity > 0 else profile.limit(threshold, 1)
         except FalseOptimumError as error:
-            raise FalseOptimumError(np.linalg.solve(coordinates.matrix, error.coefficients), error.gain) from None
+            better = np.linalg.solve(coordinates.matrix, error.coefficients).astype(np.float64)
+            raise FalseOptimumError(better, error.gain) from None
 
     low, high = from_best_maximum(fit, threshold, start, ends)
     return min(low, estimate), max(high, estimate)

@@ -386,7 +386,7 @@ class Regression(TableResult):
         The share of 'no' is 100 % minus that of 'yes'.
         """
         fit = with_effects(self, effects, target)
-        return self._with_library(predict_shares(fit, profiles, level=level, target=target, interval=interval))
+        return self._with_library(predict_shares(fit, profiles, level, target, interval))
 
     def margins(
         self,
@@ -416,7 +416,7 @@ class Regression(TableResult):
             With random intercepts: changes on average over all groups, or those in the median group.
         """
         fit = with_effects(self, effects, target)
-        return self._with_library(marginal_effects(fit, variables, level=level, target=target, interval=interval))
+        return self._with_library(marginal_effects(fit, variables, level, target, interval))
 
     def compare(self, smaller: Regression) -> ModelTests:
         """Test a smaller model, with some terms left out, within this one.
@@ -452,7 +452,7 @@ class Regression(TableResult):
         level : float
             Confidence level of the intervals.
         """
-        return self._with_library(sensitivity_to_cheating(self, report, shares, level=level))
+        return self._with_library(sensitivity_to_cheating(self, report, shares, level))
 
     @cached_property
     def criteria(self) -> Criteria:
