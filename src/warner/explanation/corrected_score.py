@@ -212,23 +212,12 @@ def _robust(people: Outcomes, score: CorrectedScore, terms: OutcomeTerms, invers
     copied = clusters._replace(cluster=np.tile(clusters.cluster, k))
     weight = (posterior * rows.weight[:, np.newaxis]).T * terms.curvature
     information = information_by_cluster(copied, people.copies.reshape(k * n, width), weight.ravel())
-    scores, deviations = (
-        score.scores(residuals) / rows.weight[:, np.newaxis]
-        for residuals in (terms.score, _within_clusters(people, terms.score))
-    )
+    within = terms.score  # residuals of all copies, (k, n), less the debiased mean of their cluster
+    if rows.sampling.cluster is not None:
+        mean = (people.indicators.T * within).sum(axis=0)
+        within = np.asarray(within - (mean - about_clusters(clusters, rows.weight, mean)))
+    scores, deviations = (score.scores(residuals) / rows.weight[:, np.newaxis] for residuals in (terms.score, within))
     return cluster_robust(rows, clusters, scores, information, inverse, deviations=deviations)
-
-
-def _within_clusters(people: Outcomes, residuals: Array) -> Array:
-    """Subtract from the residuals of all copies, (k, n), the debiased mean of their cluster."""
-    rows = people.rows
-    if rows.sampling.cluster is None:
-        return residuals
-    assert people.indicators is not None
-    mean_residuals = (people.indicators.T * residuals).sum(axis=0)
-    return np.asarray(
-        residuals - (mean_residuals - about_clusters(rows.sampling.clusters, rows.weight, mean_residuals))
-    )
 
 
 def _refuse_indefinite() -> NoReturn:

@@ -38,10 +38,6 @@ MIXED_INTERVALS = "interval (Wald or profile likelihood)"
 # Subject and headings
 
 
-def heading(fit: Regression, *, odds: bool = False) -> str:
-    return f"{subject(fit, odds=odds)}: {printable(fit.model_data.formula)}"
-
-
 def subject(fit: Regression, *, odds: bool = False) -> str:
     specification = fit.specification
     answers = [quoted(answer) for answer in specification.domain if answer != specification.reference]

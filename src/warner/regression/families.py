@@ -1,13 +1,8 @@
 r"""Response families: shares as functions of linear predictors, the likelihood of one report, links, specifications.
 
 A family defines the log-likelihood of one report, :math:`\log\mu = \log\sum_k L_k\,\theta_k(\eta)`, as a function of a
-few predictors :math:`\eta`, with its first and second derivatives. Everything else follows from these, for every family
-and every design. With the posterior shares :math:`r_k = L_k\theta_k/\mu`, the multinomial logit has
-
-.. math:: \frac{\partial\log\mu}{\partial\eta_k} = r_k - \theta_k, \qquad
-   -\frac{\partial^2\log\mu}{\partial\eta\,\partial\eta'} = V(\theta) - V(r), \quad V(p) = \operatorname{diag}(p) - pp'.
-
-The curvature of a row can be negative: for an unexpected report. This is the cause of false optima.
+few predictors :math:`\eta`, with its first and second derivatives (page "Regression on covariates"). Everything else
+follows from these, for every family and every design. The curvature of a row can be negative, for an unexpected report.
 
 A link has two forms. `plain` has the share :math:`F(\eta)`, the rest, the density f and :math:`f'/f`: enough where
 every report is possible after every answer. `sides` has the logarithms of F and of :math:`1 - F`, and the ratios

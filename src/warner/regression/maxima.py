@@ -209,15 +209,6 @@ def refuse_too_few(rows: Observations, coefficients: int) -> None:
         )
 
 
-def refuse_exact(rows: Observations, columns: int) -> None:
-    """Raise an error for a linear model with as many columns as respondents, which leaves no residuals."""
-    if rows.n <= columns:
-        raise ValueError(
-            f"a linear model must have fewer columns than there are respondents, but has {columns} for {rows.n}; "
-            "leave some terms out"
-        )
-
-
 def refuse_dependent(rows: Observations, names: Sequence[str]) -> None:
     """Raise an error that names columns which are linear combinations of others."""
     from scipy.linalg import qr, solve_triangular
@@ -586,12 +577,7 @@ def penalised_maximum(likelihood: Likelihood, start: Array) -> LocalMaximum:
         if length <= SHORTEST_STEP:
             break
         b, height = b + length * step, there
-    return _polished_penalised(likelihood, b)
-
-
-def _polished_penalised(likelihood: Likelihood, b: Array) -> LocalMaximum:
-    """Finish by Newton's method, with differences of the gradient for the second derivative."""
-    left = np.inf
+    # At the end Newton's method, with differences of the gradient for the second derivative.
     for _ in range(PENALISED_POLISH_STEPS):
         gradient = _penalised_slope(likelihood, b)[0]
         strides = np.diag(GRADIENT_STRIDE / likelihood.scale)

@@ -632,7 +632,7 @@ def quantity_limits(
     estimate = quantity.value(coordinates.matrix @ fit.finite_coefficients)
     at_infinity = infinite_sign(fit, quantity, coordinates)
 
-    def ends(start: ProfileStart) -> tuple[float, float]:
+    def both_limits(start: ProfileStart) -> tuple[float, float]:
         profile = coordinates.transformed(start).profile(quantity)
         try:
             low = -np.inf if at_infinity < 0 else profile.limit(threshold, -1)
@@ -641,7 +641,7 @@ def quantity_limits(
             better = np.linalg.solve(coordinates.matrix, error.coefficients).astype(np.float64)
             raise FalseOptimumError(better, error.gain) from None
 
-    low, high = from_best_maximum(fit, threshold, start, ends)
+    low, high = from_best_maximum(fit, threshold, start, both_limits)
     return min(low, estimate), max(high, estimate)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from warner.inference.means import THEMSELVES, values_of
 from warner.regression.adaptive_quadrature import RandomIntercepts
 from warner.regression.data import model_data
-from warner.regression.descriptions import heading, interval_heading, paper_notes, quantity, sentences
+from warner.regression.descriptions import interval_heading, paper_notes, quantity, sentences, subject
 from warner.regression.families import check_options, linear_mean, specified, without_random_intercepts
 from warner.regression.infinite_estimates import infinite_estimates
 from warner.regression.likelihood import Likelihood
@@ -28,7 +28,6 @@ from warner.regression.maxima import (
     maximum_likelihood,
     penalised_maximum,
     refuse_dependent,
-    refuse_exact,
     refuse_too_few,
     refuse_unidentified,
 )
@@ -58,6 +57,7 @@ from warner.regression.variance_floors import floor_notes, refuse_drawn_alone
 from warner.reports.options import Columns, Reading, Sample
 from warner.reports.samples import effective_number
 from warner.results import Column, Estimates, Limits, StandardErrors, TableResult, coefficients
+from warner.text import printable
 from warner.typesetting import Printed, labels, plain_table
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ class Regression(TableResult):
         ]
 
     def _title(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> str:
-        return heading(self, odds=odds)
+        return f"{subject(self, odds=odds)}: {printable(self.model_data.formula)}"
 
     def _printed(self, *given: Any, **options: Any) -> Printed:
         """Return the table for a paper, with two lines of notes, and the caveats that belong to these coefficients."""
@@ -602,7 +602,12 @@ def fitted_linear(data: ModelData, specification: Specification) -> Regression:
     """Fit linear shares, or a linear mean number, by least squares."""
     refuse_too_few(data.observations, len(specification.coefficients))
     refuse_dependent(data.observations, data.terms.names)
-    refuse_exact(data.observations, len(data.terms.names))
+    columns, n = len(data.terms.names), data.observations.n
+    if n <= columns:  # no residuals are left
+        raise ValueError(
+            f"a linear model must have fewer columns than there are respondents, but has {columns} for {n}; "
+            "leave some terms out"
+        )
     result = least_squares(data.observations, specification)
     b, robust = result.coefficients, result.clustered
     covariances = result.covariance if robust is None else robust.known_covariance
