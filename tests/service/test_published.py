@@ -227,7 +227,7 @@ def test_a_copy_is_read_as_well(store: Store, file: str, tmp_path: Path) -> None
 
 
 def test_a_question_must_be_one_of_the_survey(file: str) -> None:
-    with pytest.raises(ValueError, match="question must be one of 'often', 'cross', 'sites': the survey asks several"):
+    with pytest.raises(ValueError, match="question must be given, one of 'often', 'cross', 'sites': the survey asks"):
         tally(file)
     with pytest.raises(ValueError, match="question must be one of 'often', 'cross', 'sites', but got 'seldom'"):
         tally(file, question="seldom")

@@ -355,7 +355,7 @@ class Survey:
         known = ", ".join(repr(question.id) for question in self.questions)
         if name is None:
             if len(self.questions) > 1:
-                raise ValueError(f"question must be one of {known}: the survey asks several")
+                raise ValueError(f"question must be given, one of {known}: the survey asks several")
             return self.questions[0]
         for question in self.questions:
             if question.id == name:
