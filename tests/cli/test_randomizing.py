@@ -231,3 +231,11 @@ def test_a_memo_that_does_not_belong_there_is_refused(folder: Path) -> None:
     assert "which is the memo and would be lost" in fails(folder, *AGAIN, "-o", "me.json")
     assert "must be JSON as warner writes it" in fails(folder, *AGAIN, "--memo", "mine.csv")
     assert "nowhere" in fails(folder, *AGAIN, "--memo", "nowhere/me.json")
+
+
+def test_several_columns_in_one_option_are_told_apart(prompt: Prompt) -> None:
+    (prompt.folder / "kept.csv").write_text("answer,region,age\nnever,north,30\n")
+    given = ("randomize", "kept.csv", "-c", "answer", "-d", "survey.json", "-o", "x.csv", "--keep", "region,age")
+    assert prompt.complains(*given) == (
+        "warner: there is no column 'region,age' among the 3 columns; repeat the option for each of several columns\n"
+    )

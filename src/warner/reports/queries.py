@@ -368,7 +368,8 @@ def refuse_absent(name: str, names: list[str], *, secret: bool = False) -> None:
     if name in names:
         return
     if secret:
-        raise ValueError(f"there is no column {name!r} among the {len(names)} columns")
+        several = "; repeat the option for each of several columns" if "," in str(name) else ""
+        raise ValueError(f"there is no column {name!r} among the {len(names)} columns{several}")
     near = difflib.get_close_matches(str(name), names, n=1)
     guess = f"did you mean {near[0]!r}? The " if near else "the "
     raise ValueError(f"there is no column {name!r}; {guess}columns are: {_listed(names)}")
