@@ -367,7 +367,7 @@ def test_the_commands_say_what_is_wrong(prompt: Prompt, tmp_path: Path) -> None:
     (tmp_path / "design.json").write_text(CROSS.to_json())
     (tmp_path / "link.csv").symlink_to("collected.db")
     asked = ("estimate", "collected.db")
-    assert "question must be one of 'often', 'cross', 'sites'" in prompt.complains(*asked)
+    assert "--question must be given, one of 'often', 'cross', 'sites'" in prompt.complains(*asked)
     assert "but got 'seldom'" in prompt.complains("check", "collected.db", "--question", "seldom")
     assert "design must be left out" in prompt.complains(*asked, "-q", "often", "-d", "design.json")
     assert "must not be link.csv" in prompt.complains(*asked, "-q", "often", "-o", "link.csv")
