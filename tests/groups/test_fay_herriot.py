@@ -222,7 +222,8 @@ def test_the_error_of_the_mean_share_by_hand() -> None:
     error = error_of_overall(direct, 0.3)
     assert_allclose(error, np.sqrt(0.21 / 100), rtol=1e-12)
     nearest = 0.3 + 2 * error
-    assert_allclose(largest_spread(direct, 0.3), np.sqrt(nearest * (1 - nearest)), rtol=1e-12)
+    for overall in (0.3, 0.7):
+        assert_allclose(largest_spread(direct, overall), np.sqrt(nearest * (1 - nearest)), rtol=1e-12)
     assert_allclose(largest_spread(direct, 0.45), 0.5, rtol=1e-12)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 import signal
@@ -60,6 +61,19 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
         return tmp_path / "survey.sav"
 
     return replaced
+
+
+@pytest.mark.parametrize(
+    ("held", "values", "cells"),
+    [
+        ("number", [0.0, 1.5, None], [0.0, 1.5, None]),
+        ("integer", [0, 2, None], [0, 2, None]),
+        ("text", ["no", "", None], ["no", None, None]),
+        ("moment", [dt.date(2024, 2, 29), None], ["2024-02-29", None]),
+    ],
+)
+def test_an_empty_text_is_missing_and_a_zero_is_not(held: str, values: list[Any], cells: list[Any]) -> None:
+    assert readstat._cells(values, held) == cells
 
 
 def test_what_a_reader_says_is_read(stand_in: StandIn) -> None:
