@@ -13,6 +13,7 @@ import pytest
 
 from cases import COIN
 from warner import RandomizedResponse, SubsetSelection, associate, explain, regress, tally
+from warner.reports import excel
 from warner.reports.files import open_files
 from warner.reports.randomizing_files import randomize_file
 from workbooks import CLOCK, DATE, MAIN, MOMENT, cell, row, workbook
@@ -321,6 +322,13 @@ def test_what_unpacks_to_much_takes_little_memory(tmp_path: Path) -> None:
     for said, expected in zip(lines[::2], (f"text.xlsx {damaged}", f"tag.xlsx {damaged}", "2", "2"), strict=True):
         assert expected in said
     assert lines[1::2] == ["True"] * 4, "more than 200 MB"
+
+
+def test_sheets_may_be_longer_than_the_longest_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = workbook(tmp_path / "x.xlsx", {"Data": [row("answer"), *[row("yes"), row("no")] * 100]})
+    monkeypatch.setattr(excel, "PIECE_BYTES", 256)
+    monkeypatch.setattr(excel, "TAG_BYTES", 1024)
+    assert values(path) == {"answer": ["yes", "no"] * 100}
 
 
 def test_files_of_other_programs_are_refused_by_their_names(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from warner import RandomizedResponse, tally
-from warner.reports.files import Head, delimiter_of
+from warner.reports import files
+from warner.reports.files import Head, delimiter_of, refuse_damaged_text
 from warner.reports.randomizing_files import randomize_file
 
 if TYPE_CHECKING:
@@ -200,3 +201,16 @@ def test_damaged_gzip_files_are_rejected(ending: str, encoding: str | None, tmp_
         assert not (tmp_path / "out.csv").exists()
     twice = gzip.compress(content) + gzip.compress((row * 7).encode())  # as `cat` joins two files
     assert tally(written(tmp_path, twice, f"x.{ending}.gz"), SURVEY, column="a", encoding=encoding).n == 50_007
+
+
+def test_the_length_of_a_line_begins_after_the_last_line_end_of_a_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Blocks of 8 bytes: the second one begins with the end of the first line, and the second line has 10 bytes.
+    monkeypatch.setattr(files, "SCANNED_BYTES", 8)
+    monkeypatch.setattr(files, "LINE_BYTES", 10)
+    (path := tmp_path / "x.csv").write_bytes(b"8 bytes.\n7 bytes3 b\n")
+    refuse_damaged_text(str(path), lines=True)
+    path.write_bytes(b"8 bytes.\n7 bytes4 by\n")
+    with pytest.raises(ValueError, match=r"line 2 of .* is longer than 10 bytes"):
+        refuse_damaged_text(str(path), lines=True)

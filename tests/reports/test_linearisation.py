@@ -646,3 +646,38 @@ def test_totals_of_pairs_that_differ_vary_by_what_varies_within_them() -> None:
     found = warner.estimate(warner.tally(data, DIRECT, column="y", clusters="c", weights="w")).totals()
     assert found.method == "within_clusters"
     assert_allclose((found.high - found.low) / 2, 1.959964 * np.sqrt(20), rtol=1e-6)
+
+
+def test_the_variance_within_clusters_by_hand() -> None:
+    # Two clusters of 10 in each group: each adds 10/9 * 10 f (1 - f), of 20^2 pairs, to the variance of a frequency.
+    yes = [3, 5, 2, 6]
+    data = {
+        "y": ["yes", "no"] * 4,
+        "c": np.repeat(range(4), 2),
+        "g": np.repeat([0, 1], 4),
+        "n": [count for number in yes for count in (number, 10 - number)],
+    }
+    frequencies = sum(10 / 9 * 10 * f / 10 * (1 - f / 10) for f in yes) / 20**2
+    for design, gain in ((DIRECT, 1.0), (RandomizedResponse(["yes", "no"], truth="3/4"), 0.5)):
+        counted = warner.tally(data, design, column="y", by="g", clusters="c", counts="n")
+        within = domain_difference(counted, [[0]], [0, 1]).together.within
+        assert_allclose(within, frequencies / gain**2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [0.25, 3.0])
+def test_the_unit_of_weights_does_not_decide_which_clusters_a_group_is_in(unit: float) -> None:
+    # Group a has one respondent in each of two clusters.
+    cells = {"0a": (1, 0), "1a": (3, 4), "2a": (2, 5), "3a": (4, 1), "4a": (0, 1), "0b": (5, 5), "1b": (4, 6)}
+    rows = [
+        (*name, y) for name, pair in cells.items() for y, n in zip(["yes", "no"], pair, strict=True) for _ in range(n)
+    ]
+    data: dict[str, Any] = {name: [row[place] for row in rows] for place, name in enumerate(("c", "g", "y"))}
+    data["w"] = [unit] * len(rows)
+    nine = RandomizedResponse(["yes", "no"], truth="9/10")
+    plain, weighted = (
+        warner.estimate(warner.tally(data, nine, column="y", by="g", clusters="c", **more), method="inv").interval(
+            "yes"
+        )
+        for more in ({}, {"weights": "w"})
+    )
+    assert_allclose([weighted.low, weighted.high], [plain.low, plain.high], rtol=1e-9)
