@@ -583,7 +583,7 @@ def penalised_maximum(likelihood: Likelihood, start: Array) -> LocalMaximum:
         strides = np.diag(GRADIENT_STRIDE / likelihood.scale)
         rows = [_penalised_slope(likelihood, b + h)[0] - _penalised_slope(likelihood, b - h)[0] for h in strides]
         curvature = -np.array(rows) / (2 * np.diagonal(strides)[:, np.newaxis])
-        step = np.linalg.solve((curvature + curvature.T) / 2, gradient)
+        step = np.linalg.solve((curvature + curvature.T) / 2, gradient).astype(np.float64)
         left = float(gradient @ step) / 2
         b = b + step
     return LocalMaximum(b, likelihood.value(b), abs(left), converged=abs(left) < POLISH_DECREMENT)
