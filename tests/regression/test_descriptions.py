@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from cases import DICE, DIRECT, THREE
 from warner import regress, surveys
 from warner.regression.descriptions import abridged
-from warner.regression.formulas import references
+from warner.regression.formulas import Terms
 from warner.results import typeset
 
 if TYPE_CHECKING:
@@ -150,5 +150,6 @@ def test_long_terms_are_cut_in_the_middle() -> None:
 
 def test_the_level_without_an_indicator_is_the_reference() -> None:
     levels = {"region": ("n", "s", "w"), "sex": ("f", "m")}
-    names = ["Intercept", "region[T.n]", "region[T.w]", "C(sex)[f]", "C(sex)[m]"]
-    assert references(names, levels) == [("region", "s")]
+    names = ("Intercept", "region[T.n]", "region[T.w]", "C(sex)[f]", "C(sex)[m]")
+    terms = Terms(names, {}, (), "", {}, levels, lambda _: np.empty((0, 5)))
+    assert terms.references == [("region", "s")]

@@ -295,7 +295,6 @@ class Association(TableResult):
         return f"{joint} of the answers to {conjoined([quoted(name) for name in self.design.questions])}"
 
     def _footnotes(self) -> list[str]:
-        """Return the number of respondents, the test, the size of the association, and what all of it rests on."""
         effective, about = self.crosstable.effective, "intervals" if self.tested is None else "tests and intervals"
         weights = f"all {about} are approximate: weights count as {effective or 0:,.1f} respondents"
         return [
@@ -525,7 +524,12 @@ def associate(
             'designs must map columns to designs, such as {"cheated": dice, "copied": dice}, but got '
             f"{type(given).__name__}"
         )
-    product = _product(designs, numeric)
+    if len(designs) == 1 and numeric is None:
+        raise ValueError(
+            "numeric must be given for one question, as the column of numbers that its answers are correlated with; or "
+            "give the designs of two questions or more"
+        )
+    product = Product.of_one_question(*next(iter(designs.items()))) if len(designs) == 1 else Product(designs)
     _refuse_options(product, level, simulations, rng)
     of_questions = numbers_by_question(values, product.questions)
     numbers = {
@@ -550,18 +554,6 @@ def associate(
         people = table.n if table.effective is None else table.effective
         result = replace(result, costs=costs_of(product, list(result.marginals.values()), people))
     return with_library(result, table.library, table.skipped_files)
-
-
-def _product(designs: Mapping[str, Design], numeric: str | None) -> Product:
-    """Return the product of the designs; one question alone is correlated with a number."""
-    if len(designs) != 1:
-        return Product(designs)
-    if numeric is None:
-        raise ValueError(
-            "numeric must be given for one question, as the column of numbers that its answers are correlated with; or "
-            "give the designs of two questions or more"
-        )
-    return Product.of_one_question(*next(iter(designs.items())))
 
 
 def _refuse_options(design: Product, level: float, simulations: object, rng: object) -> None:

@@ -24,7 +24,6 @@ from warner.typesetting import cells, labels
 
 if TYPE_CHECKING:
     from warner.arrays import Array
-    from warner.designs import Channel
     from warner.documents import Document
 
 
@@ -69,7 +68,6 @@ class Sensitivity(TableResult):
         return f"Shares, if some respondents reported {self.safe!r} regardless of the design"
 
     def _footnotes(self) -> list[str]:
-        """Return the number of reports, the share of a second answer, and the assumption."""
         number = reports_counted(self.tally.n, weighted=self.tally.weighted)
         rest = [remainder(self.tally.domain)] if self.tally.k == 2 else []
         outside = bool(((self.shares < 0) | (self.shares > 1)).any())
@@ -125,7 +123,18 @@ def sensitivity(
     Cheating is assumed to be independent of the trait. No count can confirm that.
     """
     check_level(level)
-    channel = _table_of(tally)
+    given: object = tally
+    if not isinstance(given, Tally):
+        raise TypeError(
+            f"sensitivity needs a Tally, reports of one design, but got {type(given).__name__}; take the parts of a "
+            "pool one part at a time"
+        )
+    if tally.by:
+        raise ValueError("sensitivity needs a tally without groups, but got one with groups; take one group at a time")
+    try:
+        channel = tally.design.as_channel()
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"sensitivity needs a design with a table of probabilities: {error}") from None
     column = int(positions([safe], channel.outputs)[0])
     if column < 0:
         raise ValueError(
@@ -152,18 +161,3 @@ def sensitivity(
         level,
         approximate=not tally.simple or not all(row.exact for row in intervals),
     )
-
-
-def _table_of(tally: Tally) -> Channel:
-    given: object = tally
-    if not isinstance(given, Tally):
-        raise TypeError(
-            f"sensitivity needs a Tally, reports of one design, but got {type(given).__name__}; take the parts of a "
-            "pool one part at a time"
-        )
-    if tally.by:
-        raise ValueError("sensitivity needs a tally without groups, but got one with groups; take one group at a time")
-    try:
-        return tally.design.as_channel()
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"sensitivity needs a design with a table of probabilities: {error}") from None

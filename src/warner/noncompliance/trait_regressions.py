@@ -299,13 +299,7 @@ class TraitRegression(TableResult):
     _rows_key = "coefficients"
 
     def _columns(self, level: float = 0.95) -> list[Column]:
-        """Return the columns: a row for each coefficient with its standard error and Wald's interval, then the share.
-
-        Parameters
-        ----------
-        level : float
-            Confidence level of the intervals.
-        """
+        """Return the columns, a row for each coefficient with its Wald interval, then the share."""
         estimate, se = self.coefficients, np.sqrt(np.diag(self.covariance))
         limits = self._accuracy._replace(errors=se).wald(estimate, level)
         limits.statistic[-1], limits.low[-1] = np.nan, max(limits.low[-1], 0.0)

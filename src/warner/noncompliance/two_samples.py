@@ -108,7 +108,6 @@ class TwoSamples(TableResult):
         return f"{self.model.capitalize()}, from two samples"
 
     def _footnotes(self) -> tuple[str]:
-        """Return the meaning of the second share."""
         return (self.note,)
 
     def _facts(self) -> Document:

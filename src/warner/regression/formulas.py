@@ -148,7 +148,13 @@ class Terms:
 
     @property
     def references(self) -> list[tuple[str, str]]:
-        return references(self.names, self.levels)
+        """Reference level of each factor, where exactly one level has no indicator."""
+        left = []
+        for variable, present in self.levels.items():
+            indicators = [name for name in self.names if name.startswith((f"{variable}[", f"C({variable}"))]
+            without = [str(level) for level in present if not any(f"[T.{level}]" in name for name in indicators)]
+            left += [(variable, without[0])] * (len(without) == 1)
+        return left
 
     def matrix(self, frame: Any) -> Array:
         """Design matrix of new data: a data frame of any library, a mapping of columns, or an array of numbers.
@@ -253,16 +259,6 @@ def refuse_one_level(levels: Mapping[str, tuple[Level, ...]]) -> None:
 def written(name: str) -> str:
     """Name of a column as it is written in a formula."""
     return name if name.isidentifier() else f"`{name}`"
-
-
-def references(names: Sequence[str], levels: Mapping[str, Sequence[object]]) -> list[tuple[str, str]]:
-    """Find the reference level of each factor, where exactly one level has no indicator."""
-    left = []
-    for variable, present in levels.items():
-        indicators = [name for name in names if name.startswith((f"{variable}[", f"C({variable}"))]
-        without = [str(level) for level in present if not any(f"[T.{level}]" in name for name in indicators)]
-        left += [(variable, without[0])] * (len(without) == 1)
-    return left
 
 
 # Formulas

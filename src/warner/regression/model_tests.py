@@ -113,7 +113,6 @@ class ModelTests(TableResult):
         return f"Tests in {self.formula}"
 
     def _footnotes(self) -> list[str]:
-        """Return the number of respondents and the notes of the tests, each once."""
         notes = [*(test.note for test in self.tests if test.note), *self.notes]
         return [f"N = {counted(self.people, 'respondent', 'respondents')}", *dict.fromkeys(notes)]
 
@@ -444,7 +443,6 @@ class RegressionSensitivity(TableResult):
         return f"{formula}, if some respondents reported {self.safe!r} regardless of the design"
 
     def _footnotes(self) -> list[str]:
-        """Return the number of respondents, the assumption and the notes."""
         number = counted(self.fits[0].people, "respondent", "respondents")
         return [f"N = {number}", INDEPENDENCE_ASSUMED, *self.notes]
 
