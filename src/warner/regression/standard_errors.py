@@ -267,11 +267,11 @@ class ClusterRobust:
         for start in range(0, len(usable), step):
             block = usable[start : start + step]
             w, a = self._weights(along[block].T / length[block])
-            result[block] = [_Squares(self, w[:, :, i], a[:, :, i]).freedom() for i in np.arange(len(block))[:, None]]
+            result[block] = [_wishart_freedom(self, w[:, :, i], a[:, :, i]) for i in np.arange(len(block))[:, None]]
         return result
 
     def _weights(self, along: Array) -> tuple[Array, Array]:
-        """Return w and a of `_Squares` for contrasts along the columns of an array (r, q)."""
+        """Return w and a of `_wishart_freedom` for contrasts along the columns of an array (r, q)."""
         assert self.leverage is not None
         w = self._factors[:, np.newaxis] * (self._roots @ along)
         return w, self.leverage @ w
@@ -311,7 +311,7 @@ class ClusterRobust:
         values, vectors = np.linalg.eigh(along.T @ along)
         if values[0] <= LEAST_INFORMATION * values[-1]:
             return np.nan
-        return _Squares(self, *self._weights(along @ vectors / np.sqrt(values))).freedom()
+        return _wishart_freedom(self, *self._weights(along @ vectors / np.sqrt(values)))
 
     def notes(self, names: Sequence[str], finite: Mask | None = None) -> tuple[str, ...]:
         """Return sentences on the intervals of coefficients with these names, for those that are finite."""
@@ -408,56 +408,52 @@ def means_by_stratum(clusters: Clusters, values: Array) -> Array:
     return np.asarray(result / sizes.reshape(-1, *[1] * (values.ndim - 1)))
 
 
-class _Squares:
-    r"""Sum of outer products of :math:`p_g`, q contrasts of each cluster's adjusted score, in the working model.
+def _wishart_freedom(robust: ClusterRobust, w: Array, a: Array) -> float:
+    r"""Degrees of freedom of the Wishart matrix with the same mean and total variance of its entries.
 
-    With :math:`w_g = \sqrt{h/(h-1)}\,B_g\ell`, :math:`a_g = J_gw_g`, :math:`y_g = a_g - \bar Jw_g` and
+    The matrix is a sum of outer products of :math:`p_g`, q contrasts of each cluster's adjusted score, in the working
+    model. With :math:`w_g = \sqrt{h/(h-1)}\,B_g\ell`, :math:`a_g = J_gw_g`, :math:`y_g = a_g - \bar Jw_g` and
     :math:`e_g = (\bar Jw_g/2 - a_g)/h`, the covariance of :math:`p_g` and :math:`p_k` is
 
     .. math:: S_{gk} = [g = k]\, w_g'a_g + [\text{same stratum}]\,(e_g'w_k + w_g'e_k) - y_g'y_k,
 
     a diagonal and matrices of low rank: sums of products of S need sums over clusters, not over pairs.
     """
+    mean = np.empty_like(w)
+    for part in robust._strata:
+        mean[part] = robust._means[robust.clusters.stratum[part[:, :1]]] @ w[part]
+    e, y = (mean / 2 - a) / robust._sizes[:, np.newaxis, np.newaxis], a - mean
+    left, right = np.concatenate([w, e], axis=1), np.concatenate([e, w], axis=1)
+    diagonal = w.swapaxes(1, 2) @ a  # (clusters, q, q)
+    between = left.swapaxes(1, 2) @ right - y.swapaxes(1, 2) @ y
 
-    def __init__(self, robust: ClusterRobust, w: Array, a: Array) -> None:
-        mean = np.empty_like(w)
-        for part in robust._strata:
-            mean[part] = robust._means[robust.clusters.stratum[part[:, :1]]] @ w[part]
-        e = (mean / 2 - a) / robust._sizes[:, np.newaxis, np.newaxis]
-        self.q, self.most = w.shape[2], float(robust.clusters.degrees_of_freedom)
-        self.y = a - mean
-        self.left_factor, self.right_factor = np.concatenate([w, e], axis=1), np.concatenate([e, w], axis=1)
-        self.diagonal = w.swapaxes(1, 2) @ a  # (clusters, q, q)
-        # Of pairs of contrasts, the sums over each stratum of outer products.
-        self.across = [self._summed(self.right_factor[part], self.left_factor[part]) for part in robust._strata]
-        self.down = [self._summed(self.right_factor[part], self.y[part]) for part in robust._strata]
-        self.up = [self._summed(self.y[part], self.left_factor[part]) for part in robust._strata]
-        self.all = self._summed(self.y[np.newaxis], self.y[np.newaxis])
-        self.between = self.left_factor.swapaxes(1, 2) @ self.right_factor - self.y.swapaxes(1, 2) @ self.y
-
-    def _summed(self, first: Array, second: Array) -> Array:
+    def summed(first: Array, second: Array) -> Array:
+        """Return the sums over each stratum of outer products, of all pairs of contrasts."""
         return np.asarray(np.einsum("sgai,sgbj->ijsab", first, second, optimize=True))
 
-    def freedom(self) -> float:
-        """Degrees of freedom of the Wishart matrix with the same mean and total variance of its entries."""
-        mean = (self.diagonal + self.between).sum(axis=0)
-        variance = sum(self._trace(i, i, j, j) + self._trace(i, j, i, j) for i, j in np.ndindex(self.q, self.q))
-        eta = (np.trace(mean) ** 2 + np.trace(mean @ mean)) / variance if variance > 0 else self.most
-        return float(np.clip(eta, 1.0, self.most))
+    every = summed(y[np.newaxis], y[np.newaxis])
+    strata = [
+        (summed(right[part], left[part]), summed(right[part], y[part]), summed(y[part], left[part]))
+        for part in robust._strata
+    ]
 
-    def _trace(self, i: int, j: int, k: int, m: int) -> float:
-        """Trace of the product of the covariances of contrasts i and j and those of k and m."""
-        diagonal, between = self.diagonal, self.between
+    def trace(i: int, j: int, k: int, m: int) -> float:
+        """Return the trace of the product of the covariances of contrasts i and j and those of k and m."""
         total = (
             diagonal[:, i, j] @ diagonal[:, k, m]
             + diagonal[:, i, j] @ between[:, k, m]
             + diagonal[:, k, m] @ between[:, i, j]
         )
-        total += _traced(self.all[m, i], self.all[j, k])
-        for across, down, up in zip(self.across, self.down, self.up, strict=True):
+        total += _traced(every[m, i], every[j, k])
+        for across, down, up in strata:
             total += _traced(across[m, i], across[j, k])
             total -= _traced(down[j, k], up[m, i]) + _traced(down[m, i], up[j, k])
         return float(total)
+
+    expected, most = (diagonal + between).sum(axis=0), float(robust.clusters.degrees_of_freedom)
+    variance = sum(trace(i, i, j, j) + trace(i, j, i, j) for i, j in np.ndindex(expected.shape))
+    eta = (np.trace(expected) ** 2 + np.trace(expected @ expected)) / variance if variance > 0 else most
+    return float(np.clip(eta, 1.0, most))
 
 
 def _traced(first: Array, second: Array) -> float:
