@@ -190,7 +190,7 @@ def test_lists_of_names_in_the_help_are_those_of_the_registries() -> None:
     ]
     assert texts.CHOICES["input_format"].split("|") == [*PIPED]
     made = {name: designing.maker(designing.name_of(name)).usage() for name in designing.listed().split(", ")}
-    listed = commands.DESIGN_HELP.partition("may be left out):\n\n\b\n")[2].partition("\n\n")[0]
+    listed = commands.HELP["design"].partition("may be left out):\n\n\b\n")[2].partition("\n\n")[0]
     shown = dict(re.findall(r"^  (\S+) +(.*(?:\n {10}.*)?)$", listed, re.MULTILINE))
     assert {name: " ".join(text.split()) for name, text in shown.items()} == {
         name: usage.replace("=...", "=") for name, usage in made.items()

@@ -1,4 +1,4 @@
-"""Declarations of the commands: one class each, whose docstring is the help and whose fields are the options.
+"""Declarations of the commands: one class each, whose fields are the options, and their help.
 
 `options` turns fields into options with the words of `texts`. The function of the same name, in the module that
 `COMMANDS` names, takes the value. Nothing that needs NumPy is imported here. `declared` turns only the class of the
@@ -11,22 +11,25 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from warner.cli import COMMANDS
 from warner.cli.delivering import PictureForms, TableForms, Verdict
 from warner.cli.options import DesignGiven, Origin
-from warner.reports.options import (
-    Columnar,
-    Columnars,
-    Columns,
-    Conditions,
-    NumberOrColumn,
-    Reading,
-    Sample,
-)
+from warner.reports.options import Columnar, Columnars, Columns, Conditions, NumberOrColumn, Reading, Sample
 
-DESIGN_HELP = """Write a design file, which specifies how every answer is randomized.
+HELP = {  # what follows the summary of a command in its help
+    "plan": """Give two of --people, --epsilon and --half-width (or --error) to get the third. With a pilot, the epsilon
+of the pilot is the default unless people and a half-width (or error) are given. All mechanisms are compared at that
+epsilon. The plan is for the recommended mechanism unless you name another; `warner design --best` writes its design.
 
-The same file is used to collect answers and to analyze reports. For randomized response, give the possible answers and
-one of --epsilon, --truth, --redraw and --odds:
+For a test, give --reference and --share, as 0.05 and 0.2, or --shares 0.3,0.1 for two groups, or --coefficient and
+--share; the plan has the sample size for --power, or with --people the power.
+
+For the mean of a number: --from 18 --to 99 --mechanism square-wave --epsilon 1 --quantity mean --half-width 2.
+
+For an open domain, give --letters and --length, --bytes or --bits, or its --design; with --people for the smallest
+share that will be found, or with --share for the necessary sample size.""",
+    "design": """The same file is used to collect answers and to analyze reports. For randomized response, give the
+possible answers and one of --epsilon, --truth, --redraw and --odds:
 
 \b
   warner design never once often --epsilon 1 -o design.json
@@ -104,23 +107,79 @@ These are the names and their parameters (those in brackets may be left out):
   kuk                           r1= r2= [draws=]
   direct                        no parameters
 
-Numbers are taken exactly as written: 1/6 is one sixth. Survey designs ask for yes or no; you can name two other
-answers after --answers, the sensitive one first, and the two reports after --reports:
+Numbers are taken exactly as written: 1/6 is one sixth. Survey designs ask for yes or no; you can name two other answers
+after --answers, the sensitive one first, and the two reports after --reports:
 
 \b
-  warner design crosswise p=1/4 --answers "1 = yes" "2 = no" --reports A B
-"""
+  warner design crosswise p=1/4 --answers "1 = yes" "2 = no" --reports A B""",
+    "randomize": "The probabilities are exact, and the randomness comes from the operating system: there is no seed.",
+    "collect": """Prints the address of the survey, and a link to its dashboard that works once. Ctrl-C stops it with
+exit code 0; if you start it again, it continues. The addresses of respondents are neither stored nor logged. The
+headers of a proxy are ignored, so all respondents behind a proxy share its address: set a limit there, and --rate 0
+here.""",
+    "survey new": """Every question of this command is also an option, for use without a terminal. The n-th --answers,
+--sensitive and --epsilon belong to the n-th --question; a single one is for all questions. The file has further fields,
+such as an introduction, which the documentation describes; edit it before the survey begins.""",
+    "survey link": """The survey goes on meanwhile. Run the command on the computer that serves the survey, as the same
+user. The link works once, within ten minutes.""",
+    "survey invite": """Only the file has the links, and only its owner can read it: the database keeps hashes. If the
+survey runs with an SQLite file, stop it first and start it again afterwards. With neither a number nor --revoke, the
+command prints the number of invitations and how many of them can still be used, according to the published responses;
+the survey may be running then.""",
+    "survey close": """If the survey is running with an SQLite file, close it on its dashboard instead. Intervals are
+for one look only if the survey file fixes the number of responses and that number is reached. Otherwise they remain
+those for all looks, because the survey may have been closed for its results.""",
+    "survey backup": """The copy is written in an order that reveals nothing; other ways of copying the file may show
+who responded when.""",
+    "survey report": """The page is an HTML file with sentences, figures and groups, and the technical details at the
+end; a browser prints it as PDF. It shows the published responses. Groups are shown once the survey is closed.""",
+    "survey notice": """The numbers of the survey are filled in. Replace the words in brackets, such as your address,
+and show the notice to respondents before they answer. It is not legal advice.""",
+    "tally": """A tally contains the counts and the design, but no report: `warner estimate`, `check` and `regress` read
+it instead of reports. Tallies of one design add up exactly, as if all reports had been counted at once; those of
+several designs make a pool, which assumes that all reports come from one population; `warner check` tests that. A tally
+of an open domain contains the reports without their order, for `warner discover`.""",
+    "estimate": """Prints a table of the estimated shares with confidence intervals, the largest first, or the same as
+JSON or CSV. With two answers, the table shows only the first; JSON and CSV have both. With means, quantiles, shares
+beyond a number or totals, CSV and all other tables have a row for each of these.""",
+    "discover": """The family-wise false-positive rate is at most 1 - level, for one look at the reports. Each value
+comes with its share, and an interval that is corrected for the selection of the value.""",
+    "groups": """Each share is shrunk toward the other groups; groups with noisier reports are shrunk more. The total
+error of the groups is smaller. Intervals have average coverage over the groups; for a claim about one group, use --kind
+each, or `warner estimate`.""",
+    "compare": """The samples are two saved tallies, such as those of two days, or with --between two groups of one.
+Without --answer, prints the difference of each share with its confidence interval, and tests of equality with p-values
+that are adjusted for the number of answers. For one --answer, such as that of a direct and of a randomized question,
+prints the ratio too. Groups of two tallies are added up.
+
+The exit code is 0 even if shares differ; with --exit-code it is then 1. It is 2 for bad input.""",
+    "regress": """Prints a table of coefficients with their intervals and the assumptions behind them, or the same as
+JSON or CSV.""",
+    "associate": """The file has a row for each respondent, with a column of reports for each question; each answer was
+randomized independently. Prints a test of independence, the joint shares, and measures of association. One question is
+correlated with the numbers of --numeric.""",
+    "check": """For several designs, it also tests that all reports come from one population.
+
+The exit code is 0 if the reports fit the design that they claim, 1 if they do not, and 2 for bad input.""",
+    "audit": """The command is started three times for each answer, without a shell. The exit code is 0 if the client
+passes, 1 if it spends more than it claims, does not follow the design or repeats itself, and 2 for bad input.""",
+}
 LOOPBACK = "127.0.0.1"
 
 
-def declared(key: str) -> type:
-    """Return the frozen dataclass that declares a command."""
-    return _declared({"survey serve": "Collect"}.get(key, key.title().replace(" ", "")))
-
-
 @cache
-def _declared(name: str) -> type:
-    return dataclass(frozen=True, kw_only=True)(globals()[name])
+def declared(key: str) -> type:
+    """Return the frozen dataclass that declares a command, with its help as docstring."""
+    if key == "survey serve":
+        return declared("collect")
+    command: type = globals()[key.title().replace(" ", "")]
+    command.__doc__ = f"{COMMANDS[key].summary}\n\n{HELP.get(key, '')}".strip()
+    for kind in reversed(command.__mro__[:-1]):
+        _frozen(kind)
+    return command
+
+
+_frozen = cache(dataclass(frozen=True, kw_only=True))
 
 
 @dataclass(frozen=True)
@@ -174,22 +233,6 @@ class Questions:
 
 
 class Plan:
-    """Plan a survey: find the sample size, epsilon or the half-width.
-
-    Give two of --people, --epsilon and --half-width (or --error) to get the third. With a pilot, the epsilon of the
-    pilot is the default unless people and a half-width (or error) are given. All mechanisms are compared at that
-    epsilon. The plan is for the recommended mechanism unless you name another; `warner design --best` writes its
-    design.
-
-    For a test, give --reference and --share, as 0.05 and 0.2, or --shares 0.3,0.1 for two groups, or --coefficient and
-    --share; the plan has the sample size for --power, or with --people the power.
-
-    For the mean of a number: --from 18 --to 99 --mechanism square-wave --epsilon 1 --quantity mean --half-width 2.
-
-    For an open domain, give --letters and --length, --bytes or --bits, or its --design; with --people for the smallest
-    share that will be found, or with --share for the necessary sample size.
-    """
-
     size: int | None = None
     lower: str | None = None
     upper: str | None = None
@@ -232,8 +275,6 @@ class Plan:
 
 
 class Design:
-    """Write a design file, which specifies how every answer is randomized."""
-
     words: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
@@ -262,22 +303,12 @@ class Design:
     force: bool = False
 
 
-Design.__doc__ = DESIGN_HELP
-
-
 class Show:
-    """Explain a design in plain words."""
-
     design: Path
     as_json: bool = False
 
 
 class Randomize:
-    """Randomize true answers into reports.
-
-    The probabilities are exact, and the randomness comes from the operating system: there is no seed.
-    """
-
     file: str
     design: Path
     column: str | None = None
@@ -292,13 +323,6 @@ class Randomize:
 
 
 class Collect:
-    """Serve a survey whose answers are randomized in the respondents' browsers, and keep counts, not answers.
-
-    Prints the address of the survey, and a link to its dashboard that works once. Ctrl-C stops it with exit code 0; if
-    you start it again, it continues. The addresses of respondents are neither stored nor logged. The headers of a proxy
-    are ignored, so all respondents behind a proxy share its address: set a limit there, and --rate 0 here.
-    """
-
     survey: Path
     database: str | None = None
     host: str = LOOPBACK
@@ -317,13 +341,6 @@ class Collect:
 
 
 class SurveyNew:
-    """Write a survey file; asks for its questions in the terminal.
-
-    Every question of this command is also an option, for use without a terminal. The n-th --answers, --sensitive and
-    --epsilon belong to the n-th --question; a single one is for all questions. The file has further fields, such as an
-    introduction, which the documentation describes; edit it before the survey begins.
-    """
-
     file: Path
     title: str | None = None
     language: str | None = None
@@ -339,24 +356,10 @@ class SurveyNew:
 
 
 class SurveyLink:
-    """Print a new link to the dashboard of a running survey.
-
-    The survey goes on meanwhile. Run the command on the computer that serves the survey, as the same user. The link
-    works once, within ten minutes.
-    """
-
     survey: Path
 
 
 class SurveyInvite:
-    """Make links that are valid for one response each, revoke them, or count them.
-
-    Only the file has the links, and only its owner can read it: the database keeps hashes. If the survey runs with an
-    SQLite file, stop it first and start it again afterwards. With neither a number nor --revoke, the command prints
-    the number of invitations and how many of them can still be used, according to the published responses; the survey
-    may be running then.
-    """
-
     survey: Path
     number: int | None = None
     url: str | None = None
@@ -366,33 +369,15 @@ class SurveyInvite:
 
 
 class SurveyClose:
-    """Close a survey for good, and publish the responses that are still waiting.
-
-    If the survey is running with an SQLite file, close it on its dashboard instead. Intervals are for one look only
-    if the survey file fixes the number of responses and that number is reached. Otherwise they remain those for all
-    looks, because the survey may have been closed for its results.
-    """
-
     database: str
 
 
 class SurveyBackup:
-    """Copy the database of a survey to an SQLite file, even while the survey is running.
-
-    The copy is written in an order that reveals nothing; other ways of copying the file may show who responded when.
-    """
-
     database: str
     output: Path
 
 
 class SurveyReport:
-    """Write one page with the results of all questions, for readers without statistics.
-
-    The page is an HTML file with sentences, figures and groups, and the technical details at the end; a browser prints
-    it as PDF. It shows the published responses. Groups are shown once the survey is closed.
-    """
-
     database: str
     output: Path
     level: float = 0.95
@@ -402,25 +387,13 @@ class SurveyReport:
 
 
 class SurveyNotice:
-    """Write the privacy notice of a survey, in the language of its page.
-
-    The numbers of the survey are filled in. Replace the words in brackets, such as your address, and show the notice to
-    respondents before they answer. It is not legal advice.
-    """
-
     survey: Path
     output: Path
     force: bool = False
 
 
-class Tally:
-    """Count reports and save the tally, or add up tallies that were saved.
-
-    A tally contains the counts and the design, but no report: `warner estimate`, `check` and `regress` read it
-    instead of reports. Tallies of one design add up exactly, as if all reports had been counted at once; those of
-    several designs make a pool, which assumes that all reports come from one population; `warner check` tests that. A
-    tally of an open domain contains the reports without their order, for `warner discover`.
-    """
+class Reports:
+    """Options of the commands that count reports under their design, or read saved tallies."""
 
     files: tuple[str, ...]
     given: DesignGiven
@@ -428,24 +401,14 @@ class Tally:
     sample: Sample
     reading: Reading
     origin: Origin
+
+
+class Tally(Reports):
     output: Path | None = None
     force: bool = False
 
 
-class Estimate:
-    """Estimate the shares of the true answers.
-
-    Prints a table of the estimated shares with confidence intervals, the largest first, or the same as JSON or CSV.
-    With two answers, the table shows only the first; JSON and CSV have both. With means, quantiles, shares beyond a
-    number or totals, CSV and all other tables have a row for each of these.
-    """
-
-    files: tuple[str, ...]
-    given: DesignGiven
-    columns: Columns
-    reading: Reading
-    origin: Origin
-    sample: Sample
+class Estimate(Reports):
     method: str | None = None
     seed: int | None = None
     level: float = 0.95
@@ -460,12 +423,6 @@ class Estimate:
 
 
 class Discover:
-    """Find the frequent values of an open domain.
-
-    The family-wise false-positive rate is at most 1 - level, for one look at the reports. Each value comes with its
-    share, and an interval that is corrected for the selection of the value.
-    """
-
     files: tuple[str, ...]
     design: Path | None = None
     question: str | None = None
@@ -484,18 +441,7 @@ class Discover:
     pictures: PictureForms
 
 
-class Groups:
-    """Estimate the shares of many groups together.
-
-    Each share is shrunk toward the other groups; groups with noisier reports are shrunk more. The total error of the
-    groups is smaller. Intervals have average coverage over the groups; for a claim about one group, use --kind each, or
-    `warner estimate`.
-    """
-
-    files: tuple[str, ...]
-    given: DesignGiven
-    columns: Columns
-    sample: Sample
+class Groups(Reports):
     on: str | None = None
     along: str | None = None
     different_people: bool = False
@@ -505,23 +451,11 @@ class Groups:
     level: float = 0.95
     answer: str | None = None
     rows: int = 20
-    reading: Reading
-    origin: Origin
     table: TableForms
     pictures: PictureForms
 
 
 class Compare:
-    """Compare all answers, or one, between two independent samples, each under its own design.
-
-    The samples are two saved tallies, such as those of two days, or with --between two groups of one. Without --answer,
-    prints the difference of each share with its confidence interval, and tests of equality with p-values that are
-    adjusted for the number of answers. For one --answer, such as that of a direct and of a randomized question, prints
-    the ratio too. Groups of two tallies are added up.
-
-    The exit code is 0 even if shares differ; with --exit-code it is then 1. It is 2 for bad input.
-    """
-
     first: Path
     second: Path | None = None
     answer: str | None = None
@@ -536,11 +470,6 @@ class Compare:
 
 
 class Regress:
-    """Estimate how the answers depend on other variables.
-
-    Prints a table of coefficients with their intervals and the assumptions behind them, or the same as JSON or CSV.
-    """
-
     files: tuple[str, ...]
     formula: str
     design: tuple[str, ...] = ()
@@ -577,13 +506,6 @@ class Regress:
 
 
 class Associate:
-    """Test whether the answers to several questions are associated.
-
-    The file has a row for each respondent, with a column of reports for each question; each answer was randomized
-    independently. Prints a test of independence, the joint shares, and measures of association. One
-    question is correlated with the numbers of --numeric.
-    """
-
     file: str
     questions: tuple[str, ...]
     where: Conditions = None
@@ -599,34 +521,15 @@ class Associate:
     verdict: Verdict
 
 
-class Check:
-    """Check whether reports fit the design.
-
-    For several designs, it also tests that all reports come from one population.
-
-    The exit code is 0 if the reports fit the design that they claim, 1 if they do not, and 2 for bad input.
-    """
-
-    files: tuple[str, ...]
-    given: DesignGiven
-    columns: Columns
-    sample: Sample
+class Check(Reports):
     level: float = 0.95
     simulations: int = 999
     seed: int | None = None
     fakes: int | None = None
-    reading: Reading
-    origin: Origin
     verdict: Verdict
 
 
 class Audit:
-    """Audit a client: find a lower bound on its actual epsilon.
-
-    The command is started three times for each answer, without a shell. The exit code is 0 if the client passes, 1 if
-    it spends more than it claims, does not follow the design or repeats itself, and 2 for bad input.
-    """
-
     command: str
     design: Path
     answers: tuple[str, ...] = ()

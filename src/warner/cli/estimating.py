@@ -41,7 +41,7 @@ def estimate(options: commands.Estimate) -> None:
     refuse_overwriting(
         {"the reports": options.files, "the design": given.files}, {"--output": table.output, **pictures.files}
     )
-    source = Source(options.files, options.columns, options.reading, options.sample, options.origin)
+    source = Source.of(options)
     method, anytime, level, target = options.method, options.anytime, options.level, options.target
     keep = method in METHODS and METHODS[method].likelihood
     optional_stopping = source.optional_stopping
@@ -171,7 +171,7 @@ def groups(options: commands.Groups) -> None:
         {"the reports": options.files, "the design": given.files, "the covariates": covariates},
         {"--output": table.output, **pictures.files},
     )
-    source = Source(options.files, options.columns, options.reading, options.sample, options.origin)
+    source = Source.of(options)
     with working("counting reports"):
         tally = click.get_current_context().with_resource(source.tallied(given))
     if not tally.by:

@@ -14,7 +14,7 @@ from warner.cli.sources import Source
 from warner.cli.values import generator, labels_in, number_grid, values_from_text
 from warner.designs import OpenDomain, load_design
 from warner.designs.labels import Labels, canonical, from_text
-from warner.reports.options import Columns
+from warner.reports.options import Columns, Input
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,7 +111,7 @@ def _pilot(options: commands.Plan) -> Tally | Pool | None:
     if options.design is None:
         raise ValueError("--pilot needs --design, the design of its reports")
     given = DesignGiven((str(options.design),))
-    with Source([options.pilot], Columns(column=options.column)).tallied(given) as pilot:
+    with Source([options.pilot], Input(Columns(column=options.column))).tallied(given) as pilot:
         return pilot
 
 

@@ -15,7 +15,7 @@ from warner.cli.options import assigned, named_files
 from warner.cli.sources import Source, listed_design_in, merged, saved_in
 from warner.cli.values import generator, values_from_text
 from warner.designs.labels import from_text
-from warner.reports.options import Columns
+from warner.reports.options import Columns, Input
 from warner.results import Result, formulas_in
 from warner.text import conjoined
 
@@ -44,7 +44,7 @@ def regress(options: commands.Regress) -> None:
     table.refuse_contradictions(["--predict"] * bool(options.predict) + ["--group-effects"] * options.group_effects)
     _refuse_contradictions(options)
     columns = Columns(where=options.where, weights=options.weights, counts=options.counts)
-    source = Source(options.files, columns, reading, origin=options.origin)
+    source = Source(options.files, Input(columns, reading), options.origin)
     data = click.get_current_context().with_resource(source.opened())
     saved = saved_in(data)
     named = {} if saved and not options.design else _files(options.design, options.by)
@@ -164,7 +164,7 @@ def associate(options: commands.Associate) -> None:
     refuse_overwriting(inputs, {"--output": verdict.output})
     designs: dict[str, Design] = {name: listed_design_in(design, name) for name, design in files.items()}
     columns = Columns(where=options.where, weights=options.weights, counts=options.counts)
-    with Source([file], columns, reading, origin=options.origin).opened() as reports:
+    with Source([file], Input(columns, reading), options.origin).opened() as reports:
         result = warner.associate(
             reports,
             designs,

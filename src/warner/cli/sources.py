@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,14 @@ from warner.reports.counting import is_survey, tallied, tallied_open
 from warner.reports.files import DUCKDB, PIPED, REMOTE, SQLITE, Files, Head, standard_input
 from warner.reports.open_tallies import FORMAT as OPEN_FORMAT
 from warner.reports.open_tallies import OpenTally
-from warner.reports.options import ALL_COLUMNS, PLAIN, SIMPLE, Columns, Reading, Sample
+from warner.reports.options import Columns, Input
 from warner.reports.tallies import FORMAT, POOL_FORMAT, Pool, Tally, pool
 from warner.text import not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+
+    from warner.cli import commands
 
 
 ONE_TABLE = Origin()
@@ -76,10 +78,13 @@ class Source:
     """Files of reports with the options of reading."""
 
     files: Sequence[str]
-    columns: Columns = ALL_COLUMNS
-    reading: Reading = PLAIN
-    sample: Sample = SIMPLE
+    options: Input
     origin: Origin = ONE_TABLE
+
+    @classmethod
+    def of(cls, options: commands.Reports) -> Source:
+        """Return the source that these options of a command describe."""
+        return cls(options.files, Input(options.columns, options.reading, options.sample), options.origin)
 
     @property
     def of_database(self) -> bool:
@@ -99,7 +104,7 @@ class Source:
 
     @cached_property
     def of_survey(self) -> bool:
-        if self.columns.question is not None:
+        if self.options.columns.question is not None:
             return True
         alone = len(self.files) == 1 and self.origin.table is None and self.files[0] != "-"
         return alone and is_survey(self.inspected)
@@ -120,63 +125,59 @@ class Source:
             return ""
         from warner.service.exports import lost
 
-        return lost(self.files[0], self.columns.question)
+        return lost(self.files[0], self.options.columns.question)
 
-    def open_tally(self, options: DesignGiven) -> OpenTally | None:
+    def open_tally(self, given: DesignGiven) -> OpenTally | None:
         """Count reports of an open domain, or add up saved tallies of one; None for any other design."""
-        design = open_design(options)
-        if design is None and (self.piped or options.is_given):  # a pipe can be read only once
+        design = open_design(given)
+        if design is None and (self.piped or given.is_given):  # a pipe can be read only once
             return None
         if self.of_survey:
             from warner.service.exports import is_open_question
 
-            is_open = is_open_question(self.files[0], self.columns.question)
-            return self._count_open(self.files[0], design) if is_open else None
+            is_open = is_open_question(self.files[0], self.options.columns.question)
+            return tallied_open(self.files[0], design, self.options) if is_open else None
         with self.opened() as reports:
             if saved := saved_in(reports, {OPEN_FORMAT}):
                 self.refuse_reading(saved)
                 tallies = [OpenTally.load(file) for file in saved]
                 if design is not None and any(one.design != design for one in tallies):
                     raise ValueError(f"--design must be left out for {saved[0]}, a tally, which has its own")
-                parts = [coarsened(one, self.columns, file) for one, file in zip(tallies, saved, strict=True)]
-                added: OpenTally = rolled_up(sum(parts[1:], parts[0]), self.columns)
+                parts = [coarsened(one, self.options.columns, file) for one, file in zip(tallies, saved, strict=True)]
+                added: OpenTally = rolled_up(sum(parts[1:], parts[0]), self.options.columns)
                 return added
-            return None if design is None else self._count_open(reports, design)
-
-    def _count_open(self, reports: Any, design: OpenDomain | None) -> OpenTally:
-        return tallied_open(reports, design, self.columns, self.reading, self.sample)
+            return None if design is None else tallied_open(reports, design, self.options)
 
     @contextmanager
-    def tallied(self, options: DesignGiven, *, keep: bool = False) -> Iterator[Tally | Pool]:
+    def tallied(self, given: DesignGiven, *, keep: bool = False) -> Iterator[Tally | Pool]:
         """Count the reports, and `keep` them while the tally is in use; or read saved tallies."""
-        if self.columns.question is not None and self.origin.table is not None:
+        if self.options.columns.question is not None and self.origin.table is not None:
             raise ValueError("give --question, for the database of a survey, or --table, for one of reports, not both")
-        reading = replace(self.reading, keep=keep and not self.of_survey)  # surveys keep counts
         with self.opened() as reports:
             if saved := saved_in(reports, {OPEN_FORMAT}):
-                yield self._count_listed(saved, options)
+                yield self._count_listed(saved, given)
                 return
             if saved := saved_in(reports):
-                if options.is_given and not options.design and options.domain is None:
+                if given.is_given and not given.design and given.domain is None:
                     raise ValueError(
                         f"--epsilon, --truth, --redraw and --odds must be left out for {saved[0]}, a tally, which has "
                         "its own design"
                     )
-                design = design_of(options) if options.is_given else None
+                design = design_of(given) if given.is_given else None
                 if isinstance(design, dict):
                     raise ValueError(f"--design must be left out for {saved[0]}, a tally, which has its own")
                 yield merged(saved, self, design)
                 return
-            design = design_of(options) if options.is_given or not self.of_survey else None
-            yield tallied(reports, design, self.columns, reading, self.sample)
+            design = design_of(given) if given.is_given or not self.of_survey else None
+            yield tallied(reports, design, self.options.keeping(keep and not self.of_survey))  # surveys keep counts
 
-    def _count_listed(self, saved: Sequence[Path], options: DesignGiven) -> Tally:
+    def _count_listed(self, saved: Sequence[Path], given: DesignGiven) -> Tally:
         """Count the saved reports of an open domain under the design of a list of answers."""
         counted = self.open_tally(DesignGiven())
         assert counted is not None
-        if not options.design:
+        if not given.design:
             raise ValueError(f"{saved[0]} holds reports of an open domain, {NO_LIST} --open makes their design")
-        design = design_of(options)
+        design = design_of(given)
         if isinstance(design, dict):
             raise ValueError(f"give one --design for {saved[0]}, the list of answers to look up")
         return counted.under(design)
@@ -184,7 +185,7 @@ class Source:
     @contextmanager
     def opened(self) -> Iterator[Any]:
         """Open the files, the table of a database, or the database of a survey."""
-        if len(self.files) > 1 and (self.columns.question is not None or self.origin.table is not None):
+        if len(self.files) > 1 and (self.options.columns.question is not None or self.origin.table is not None):
             raise ValueError(f"a database must be given alone, but got {len(self.files)} files")
         if self.of_survey:
             yield self.files[0]
@@ -198,15 +199,15 @@ class Source:
 
     def refuse_reading(self, saved: Sequence[Path]) -> None:
         """Raise an error for options of reading reports, or for a saved tally that is given twice."""
-        columns = self.columns
+        columns = self.options.columns
         options = {"--column": columns.column, "--weights": columns.weights, "--counts": columns.counts}
-        options |= {f"--{name.replace('_', '-')}": value or None for name, value in vars(self.sample).items()}
+        options |= {f"--{name.replace('_', '-')}": value or None for name, value in vars(self.options.sample).items()}
         for option, value in options.items():
             if value is not None:
                 raise ValueError(
                     f"{option} must be left out for {saved[0]}, a tally, whose reports are counted already"
                 )
-        if not self.reading.plain or self.reading.skip_bad_files:
+        if not self.options.reading.plain or self.options.reading.skip_bad_files:
             raise ValueError(
                 "--encoding, --decimal, --missing, --sheet and --skip-bad-files must be left out for "
                 f"{saved[0]}, a tally"
@@ -261,9 +262,9 @@ def merged(saved: Sequence[Path], source: Source, design: Design | None) -> Tall
         for part in tally.parts:
             if design is not None and part.design != design:
                 raise ValueError(f"the design of {file} must be the one that is given, but it is {part.design!r}")
-        tallies.append(coarsened(tally, source.columns, file))
+        tallies.append(coarsened(tally, source.options.columns, file))
     added = tallies[0] if len(tallies) == 1 else pool(part for counted in tallies for part in counted.parts)
-    result: Tally | Pool = rolled_up(added, source.columns)
+    result: Tally | Pool = rolled_up(added, source.options.columns)
     return result
 
 

@@ -14,7 +14,7 @@ from warner.cli.options import DesignGiven
 from warner.cli.sources import NOT_FIXED, Source, coarsened, rolled_up
 from warner.cli.values import generator, groups_named, labels_in, whole_numbers
 from warner.designs.labels import from_text
-from warner.reports.options import Columns
+from warner.reports.options import Columns, Input
 from warner.reports.tallies import Tally
 from warner.text import skipped_words
 
@@ -29,7 +29,7 @@ def tally(options: commands.Tally) -> None:
     given, output = options.given, options.output
     inputs = {"the reports": options.files, "the design": given.files}
     refuse_overwriting(inputs, {"--output": output}, force=options.force)
-    source = Source(options.files, options.columns, options.reading, options.sample, options.origin)
+    source = Source.of(options)
     with working("counting reports"):
         opened = source.open_tally(given)
     if opened is not None:
@@ -67,7 +67,7 @@ def discover(options: commands.Discover) -> None:
     given = DesignGiven(() if design is None else (str(design),))
     with working("searching reports"):
         columns = Columns(options.question, options.column, options.by, options.where, counts=options.counts)
-        tally = Source(files, columns, options.reading, origin=options.origin).open_tally(given)
+        tally = Source(files, Input(columns, options.reading), options.origin).open_tally(given)
         if tally is None:
             raise ValueError("discover needs the --design of an open domain, or a tally of one; see warner estimate")
         values: list[str] | list[int] | None = None
@@ -131,7 +131,7 @@ def check(options: commands.Check) -> None:
     given, verdict = options.given, options.verdict
     verdict.refuse_other_ending()
     refuse_overwriting({"the reports": options.files, "the design": given.files}, {"--output": verdict.output})
-    source = Source(options.files, options.columns, options.reading, options.sample, options.origin)
+    source = Source.of(options)
     with working("checking reports"):
         opened = source.open_tally(given)
         tallied: Any = source.tallied(given, keep=True) if opened is None else nullcontext(opened)

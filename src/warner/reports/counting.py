@@ -37,7 +37,7 @@ from warner.reports.loading import (
     with_amounts,
 )
 from warner.reports.open_tallies import OpenTally, open_tally
-from warner.reports.options import ALL_COLUMNS, PLAIN, SIMPLE, Columnar, Columnars, Columns, Reading, Sample
+from warner.reports.options import SIMPLE, Columnar, Columnars, Columns, Input, Reading, Sample
 from warner.reports.queries import Roles, Table, columns_among, refuse_absent, refuse_bad_amounts
 from warner.reports.sample_columns import cells_of, clustered, columns_of_replicates, refuse_contradictions, replicate
 from warner.reports.subtotals import Rows, StoredReports, Subtotal, added, grouped, subtotal
@@ -200,55 +200,52 @@ def tally(
     columns = Columns(question, column, by, where, weights, counts)
     reading = Reading(unknown, missing, sheet, encoding, decimal, codes, keep, skip_bad_files)
     sample = Sample(strata, clusters, sampled, whole, replicates, scale, replicate_clusters)
+    options = Input(columns, reading, sample)
     if isinstance(design, OpenDomain) or (design is None and _answered_openly(reports := _looked_at(reports), columns)):
-        return tallied_open(reports, design, columns, reading, sample)
-    return tallied(reports, design, columns, reading, sample)
+        return tallied_open(reports, design, options)
+    return tallied(reports, design, options)
 
 
 def tallied(
-    reports: Any,
-    design: Design | SplitQuestionnaire | Mapping[str, Design] | None,
-    columns: Columns = ALL_COLUMNS,
-    reading: Reading = PLAIN,
-    sample: Sample = SIMPLE,
+    reports: Any, design: Design | SplitQuestionnaire | Mapping[str, Design] | None, options: Input
 ) -> Tally | Pool:
     """Count reports; see `tally`. They may also be `Files` or an open table."""
     if isinstance(design, Mapping):
-        return _tally_designs(reports, design, columns, reading, sample)
+        return _tally_designs(reports, design, options)
     if isinstance(design, SplitQuestionnaire):
-        return _tally_questionnaire(reports, design, columns, reading, sample)
-    if columns.question is not None or is_survey(reports := _looked_at(reports)):
-        return _tally_survey(reports, design, columns, reading, sample)
+        return _tally_questionnaire(reports, design, options)
+    if options.columns.question is not None or is_survey(reports := _looked_at(reports)):
+        return _tally_survey(reports, design, options)
     refuse_design(design, "tally(reports, design)")
     assert design is not None
-    reading = _of_design(reading, design)
-    refuse_contradictions(sample, columns.weights)
-    counted: Tally = (_replicated if sample.replicated else _counted)(reports, design, columns, reading, sample)
+    options = _of_design(options, design)
+    refuse_contradictions(options.sample, options.columns.weights)
+    counted: Tally = (_replicated if options.sample.replicated else _counted)(reports, design, options)
     return counted
 
 
-def _of_design(reading: Reading, design: Design) -> Reading:
+def _of_design(options: Input, design: Design) -> Input:
     """Check the reading options against the design, and keep reports only if counts are not sufficient."""
-    refuse_codes_of_reports(reading, design.report_form)
-    return replace(reading, keep=reading.keep and design.law.sufficient is None)
+    refuse_codes_of_reports(options.reading, design.report_form)
+    return options.keeping(options.reading.keep and design.law.sufficient is None)
 
 
-def _counted(reports: Any, design: Design | OpenDomain, columns: Columns, reading: Reading, sample: Sample) -> Any:
+def _counted(reports: Any, design: Design | OpenDomain, options: Input) -> Any:
     if isinstance(reports, list | tuple | range | np.ndarray):
-        return _tally_sequence(reports, design, columns, reading, sample)
-    columns_only = design.report_form.kinds is None and not columns.rows
-    with _opened(reports, columns, reading, sample, columns_only=columns_only) as source:
-        return _with_skipped(_tally_source(source, design, columns, reading, sample), source)
+        return _tally_sequence(reports, design, options)
+    columns_only = design.report_form.kinds is None and not options.columns.rows
+    with _opened(reports, options, columns_only=columns_only) as source:
+        return _with_skipped(_tally_source(source, design, options), source)
 
 
-def _replicated(reports: Any, design: Design, columns: Columns, reading: Reading, sample: Sample) -> Tally:
+def _replicated(reports: Any, design: Design, options: Input) -> Tally:
     if isinstance(reports, list | tuple | range | np.ndarray):
         tally_of = partial(_tally_sequence, reports, design)
-        return _with_replicates(tally_of, columns, reading, sample, columns_of_replicates(sample, []))
-    with _opened(reports, columns, reading, sample) as source:
-        each = columns_of_replicates(sample, column_names(source), but=columns.weights)
+        return _with_replicates(tally_of, options, columns_of_replicates(options.sample, []))
+    with _opened(reports, options) as source:
+        each = columns_of_replicates(options.sample, column_names(source), but=options.columns.weights)
         tally_of = partial(_tally_source, source, design, leaving=each)
-        whole: Tally = _with_skipped(_with_replicates(tally_of, columns, reading, sample, each), source)
+        whole: Tally = _with_skipped(_with_replicates(tally_of, options, each), source)
         return whole
 
 
@@ -258,14 +255,12 @@ def _with_skipped(counted: Any, source: Table | Mapping[str, Any]) -> Any:
     return replace(counted, skipped_files=skipped) if skipped else counted
 
 
-def _with_replicates(
-    tally_of: Callable[..., Tally], columns: Columns, reading: Reading, sample: Sample, each: list[Any]
-) -> Tally:
-    counts_alone = replace(reading, keep=False)
-    whole = tally_of(columns, reading, SIMPLE)
-    people = tally_of(columns, counts_alone, Sample(sampled=1.0))  # which counts those with a weight
-    tallies = [tally_of(replace(columns, weights=weights), counts_alone, SIMPLE) for weights in each]
-    return replicate(sample, whole, people, tallies)
+def _with_replicates(tally_of: Callable[[Input], Tally], options: Input, each: list[Any]) -> Tally:
+    simple = options._replace(sample=SIMPLE)
+    counts_alone = simple.keeping(False)
+    people = tally_of(counts_alone._replace(sample=Sample(sampled=1.0)))  # which counts those with a weight
+    weighted = (counts_alone._replace(columns=replace(options.columns, weights=weights)) for weights in each)
+    return replicate(options.sample, tally_of(simple), people, [*map(tally_of, weighted)])
 
 
 def _looked_at(reports: Any) -> Any:
@@ -275,9 +270,8 @@ def _looked_at(reports: Any) -> Any:
     return Files.at(reports) if are_paths(reports) else reports
 
 
-def _opened(
-    reports: Any, columns: Columns, reading: Reading, sample: Sample, *, columns_only: bool = False
-) -> AbstractContextManager[Any]:
+def _opened(reports: Any, options: Input, *, columns_only: bool = False) -> AbstractContextManager[Any]:
+    columns, reading, sample = options
     named = [name for name in (columns.weights, sample.sampled) if isinstance(name, str)]
     numbers = None if sample.replicated else named
     names = (columns.column, *columns.groups) if sample.replicated else ()
@@ -286,10 +280,9 @@ def _opened(
     )
 
 
-def _tally_designs(
-    reports: Any, designs: Mapping[str, Design], columns: Columns, reading: Reading, sample: Sample
-) -> Tally | Pool:
+def _tally_designs(reports: Any, designs: Mapping[str, Design], options: Input) -> Tally | Pool:
     """Count the reports of each design, in the rows where a column has its name, and pool them."""
+    columns = options.columns
     by = list(columns.groups) if isinstance(columns.by, str | list | tuple) else []
     if not designs or not by or not all(isinstance(name, str) for name in by):
         raise TypeError(
@@ -300,37 +293,37 @@ def _tally_designs(
         raise TypeError("with several designs, reports must be a table, one of whose columns names the design")
     if columns.question is not None:
         raise TypeError("question is for the database of a survey, which has its own design")
-    if sample.is_complex:
+    if options.sample.is_complex:
         raise TypeError("strata, clusters, sampled and replicates are for reports of one design; tally each alone")
     version, *groups = by
     names = [str(name) for name in designs]
     parts = []
-    with _opened(reports, columns, reading, sample) as source:
+    with _opened(reports, options) as source:
         refuse_other_versions(source, version, columns.rows, names)
         for name, design in zip(names, designs.values(), strict=True):
             refuse_design(design, "tally(reports, design)")
             rows = replace(columns, where={**columns.rows, version: name}, by=groups or None)
-            part = _tally_source(source, design, rows, _of_design(reading, design), sample)
+            part = _tally_source(source, design, _of_design(options, design)._replace(columns=rows))
             parts.append(_with_skipped(part, source))
     return pool(parts)
 
 
-def _tally_questionnaire(
-    reports: Any, questionnaire: SplitQuestionnaire, columns: Columns, reading: Reading, sample: Sample
-) -> Tally:
+def _tally_questionnaire(reports: Any, questionnaire: SplitQuestionnaire, options: Input) -> Tally:
     """Count the reports to one question of a split questionnaire, or to all options of a question, by option."""
+    columns, sample = options.columns, options.sample
     designs, is_sequence = questionnaire.designs, isinstance(reports, list | tuple | range | np.ndarray)
     is_table, is_selection = not is_sequence or are_paths(reports), isinstance(questionnaire, SelectAll)
     if isinstance(questionnaire, SelectAll) and questionnaire.device is not None:
-        columns = replace(columns, column=columns.column or REPORT) if is_table else columns
-        return by_option(tallied(reports, questionnaire.device, columns, reading, sample), designs)
+        if is_table:
+            options = options._replace(columns=replace(columns, column=columns.column or REPORT))
+        return by_option(tallied(reports, questionnaire.device, options), designs)
     if not is_table:
         raise TypeError("reports must be a table with a column for each question")
     if columns.column not in designs and not (is_selection and columns.column is None):
         raise ValueError(
             f"column must be given, one of {enumerated([*map(repr, designs)])}, but got {columns.column!r}"
         )
-    with _opened(reports, columns, reading, sample) as source:
+    with _opened(reports, options) as source:
         table: Any = source
         for name in designs:
             refuse_absent(name, column_names(source))
@@ -347,8 +340,8 @@ def _tally_questionnaire(
             table = _by_row(source, dict.fromkeys(designs, (design.report_form,)), named, columns)
             columns = replace(columns, column=REPORT, by=[OPTION, *columns.groups], where=None)
         # It is read already
-        reading = replace(reading, missing=(), sheet=None, encoding=None, decimal=".", skip_bad_files=False)
-        whole: Tally = _with_skipped(tallied(table, design, columns, reading, sample), source)
+        reading = Reading(options.reading.unknown, codes=options.reading.codes, keep=options.reading.keep)
+        whole: Tally = _with_skipped(tallied(table, design, Input(columns, reading, sample)), source)
         return whole
 
 
@@ -432,7 +425,8 @@ def _survey_path(reports: Any) -> str:
     return os.fspath(reports)
 
 
-def _refuse_options_of_reports(columns: Columns, reading: Reading, sample: Sample) -> None:
+def _refuse_options_of_reports(options: Input) -> None:
+    columns, reading, sample = options
     others = {name: getattr(columns, name) for name in ("column", "weights", "counts", "where")}
     others |= {
         name: getattr(reading, name) or None for name in ("codes", "encoding", "missing", "sheet", "skip_bad_files")
@@ -445,13 +439,13 @@ def _refuse_options_of_reports(columns: Columns, reading: Reading, sample: Sampl
             )
 
 
-def _tally_survey(reports: Any, design: Design | None, columns: Columns, reading: Reading, sample: Sample) -> Tally:
+def _tally_survey(reports: Any, design: Design | None, options: Input) -> Tally:
     from warner.service.exports import published_tally
 
-    path = _survey_path(reports)
-    _refuse_options_of_reports(columns, reading, sample)
+    path, columns = _survey_path(reports), options.columns
+    _refuse_options_of_reports(options)
     result = published_tally(path, columns.question, by=columns.groups, design=design)
-    if reading.keep and result.design.law.sufficient is None:
+    if options.reading.keep and result.design.law.sufficient is None:
         raise TypeError(
             "keep must be left out for the database of a survey, which has counts and no reports; use an estimator "
             "that needs counts alone (inv_p)"
@@ -462,9 +456,8 @@ def _tally_survey(reports: Any, design: Design | None, columns: Columns, reading
 # Columns and amounts to counts
 
 
-def _tally_sequence(
-    reports: Any, design: Design | OpenDomain, columns: Columns, reading: Reading, sample: Sample
-) -> Any:
+def _tally_sequence(reports: Any, design: Design | OpenDomain, options: Input) -> Any:
+    columns, reading, sample = options
     if columns.column is not None:
         raise TypeError(f"column must be left out for a sequence of reports, but got {columns.column!r}")
     if columns.rows:
@@ -479,17 +472,12 @@ def _tally_sequence(
         rows = rows._replace(reports=rows.reports.copy())  # a private copy
     by = _arrays_to_group_by(columns.by, sample, rows.status.size)
     loaded = with_amounts(Loaded(by), rows.status.size, columns.weights, columns.counts)
-    return _tally_rows(values, rows, loaded, design, tuple(by), columns, reading, sample)
+    return _tally_rows(values, rows, loaded, design, tuple(by), options)
 
 
-def tallied_open(
-    reports: Any,
-    design: OpenDomain | None,
-    columns: Columns = ALL_COLUMNS,
-    reading: Reading = PLAIN,
-    sample: Sample = SIMPLE,
-) -> OpenTally:
+def tallied_open(reports: Any, design: OpenDomain | None, options: Input) -> OpenTally:
     """Count reports of an open domain, which are kept by level; a survey has its own design."""
+    columns, reading, sample = options
     if columns.weights is not None or reading.keep or sample.is_complex:
         raise TypeError("reports of an open domain are not weighted; leave weights, strata, clusters and keep out")
     reports = _looked_at(reports)
@@ -497,10 +485,10 @@ def tallied_open(
         from warner.service.exports import published_reports
 
         path = _survey_path(reports)
-        _refuse_options_of_reports(columns, reading, sample)
+        _refuse_options_of_reports(options)
         return published_reports(path, columns.question, by=columns.groups, design=design)
     refuse_codes_of_reports(reading, design.report_form)
-    counted: OpenTally = _counted(reports, design, columns, reading, sample)
+    counted: OpenTally = _counted(reports, design, options)
     return counted
 
 
@@ -513,14 +501,10 @@ def _arrays_to_group_by(by: Columnars, sample: Sample, size: int) -> Mapping[str
 
 
 def _tally_source(
-    source: Table | Mapping[str, Any],
-    design: Design | OpenDomain,
-    columns: Columns,
-    reading: Reading,
-    sample: Sample,
-    leaving: Iterable[str] = (),
+    source: Table | Mapping[str, Any], design: Design | OpenDomain, options: Input, leaving: Iterable[str] = ()
 ) -> Any:
     """Count the reports of a table, or of columns in memory; `leaving` are columns without reports."""
+    columns, reading, sample = options
     cells = (*columns.groups, *cells_of(sample).values())
     form, named = design.report_form, (*cells, *columns.rows, *leaving)
     if isinstance(source, Mapping):
@@ -532,14 +516,14 @@ def _tally_source(
     roles = roles._replace(by=cells, by_kind=sample.is_complex)
     selection = Selection({roles.value: (form,)}, roles.by, roles.weights, roles.counts, columns.rows)
     if isinstance(source, Table) and form.kinds is None:
-        return _tally_batches(prepared(source, selection, codes=reading.codes), design, roles, columns, reading, sample)
+        return _tally_batches(prepared(source, selection, codes=reading.codes), design, roles, options)
     loaded = load(source, selection, few=form, codes=reading.codes, drop=reading.drop, positive=True)
     values = loaded.reports(roles.value)
     rows = Rows(*form.read(values, text=loaded.text, codes=reading.codes))
     if loaded.kind is not None:  # invalid values were lumped together
         rows = rows._replace(status=np.where(loaded.kind < 0, loaded.kind, rows.status))
     library = None if isinstance(source, Mapping) else source.library
-    return _tally_rows(values, rows, loaded, design, roles.by, columns, reading, sample, library)
+    return _tally_rows(values, rows, loaded, design, roles.by, options, library)
 
 
 def _tally_rows(
@@ -548,9 +532,7 @@ def _tally_rows(
     loaded: Loaded,
     design: Design | OpenDomain,
     by: tuple[str, ...],
-    columns: Columns,
-    reading: Reading,
-    sample: Sample,
+    options: Input,
     library: str | None = None,
 ) -> Tally | OpenTally:
     rows = rows._replace(number=loaded.number, weight=loaded.weight, square=loaded.square, positive=loaded.positive)
@@ -559,10 +541,10 @@ def _tally_rows(
         rows = rows._replace(groups=groups, group_index=index)
     strange = {} if loaded.kind is not None else unknown_values(values, rows.status, rows.number)
     if isinstance(design, OpenDomain):
-        return open_tally(design, by, [(rows, strange)], drop=reading.drop, backend=library)
-    total = subtotal(design, rows, by_kind=sample.is_complex)._replace(strange=strange)
-    kept = _stored([rows], total, keep=reading.keep)
-    return _finished(total, design, by, columns, reading, sample, kept, library)
+        return open_tally(design, by, [(rows, strange)], drop=options.reading.drop, backend=library)
+    total = subtotal(design, rows, by_kind=options.sample.is_complex)._replace(strange=strange)
+    kept = _stored([rows], total, keep=options.reading.keep)
+    return _finished(total, design, by, options, kept, library)
 
 
 def _refuse_no_columns(columns: Mapping[str, Any]) -> None:
@@ -580,16 +562,15 @@ def _finished(
     total: Subtotal,
     design: Design,
     by: tuple[str, ...],
-    columns: Columns,
-    reading: Reading,
-    sample: Sample,
+    options: Input,
     kept: StoredReports | None = None,
     library: str | None = None,
 ) -> Tally:
     """Check all that was counted, and return the tally."""
-    refuse_amounts("counts" if columns.weights is None else "weights", total.bad)
+    sample = options.sample
+    refuse_amounts("counts" if options.columns.weights is None else "weights", total.bad)
     refuse_overflow(total.roughly)
-    if not reading.drop:
+    if not options.reading.drop:
         refuse_unknown(int(total.unknown.sum()), dict(total.strange), design.report_form)
     if not sample.is_complex:
         return total.tally(design, by, kept=kept, backend=library)
@@ -605,19 +586,17 @@ def _stored(parts: list[Rows], total: Subtotal, *, keep: bool) -> StoredReports 
     return StoredReports.in_memory(*(rows.kept(total.numbers()) for rows in parts)) if keep else None
 
 
-def _tally_batches(
-    source: Table, design: Design | OpenDomain, roles: Roles, columns: Columns, reading: Reading, sample: Sample
-) -> Tally | OpenTally:
+def _tally_batches(source: Table, design: Design | OpenDomain, roles: Roles, options: Input) -> Tally | OpenTally:
     """Count reports that nearly all differ, a batch at a time."""
     from warner.reports.batches import FileReports, batches, no_rows, on_cluster, read_batch, stamped
 
     if isinstance(design, OpenDomain):
-        return _open_tally_of_batches(source, design, roles, reading)
+        return _open_tally_of_batches(source, design, roles, options.reading)
     if on_cluster(source.frame):
-        return _tally_on_cluster(source, design, roles, columns, reading, sample)
-    form = design.report_form
+        return _tally_on_cluster(source, design, roles, options)
+    form, keep = design.report_form, options.reading.keep
     held: list[Rows] = []
-    fits = reading.keep
+    fits = keep
 
     def parts() -> Iterator[Subtotal]:
         nonlocal fits
@@ -634,12 +613,12 @@ def _tally_batches(
     stamps = stamped(source)
     total = added(parts(), design)
     refuse_bad_amounts(source, roles, total.bad)
-    reports = _stored(held, total, keep=reading.keep)
-    if reading.keep and not fits:
+    reports = _stored(held, total, keep=keep)
+    if keep and not fits:
         paths = tuple(str(Path(path).absolute()) for path in source.paths)
         again = FileReports(paths, roles, form, total.numbers(), stamps, total.rows)
         reports = StoredReports((again,), (None,))
-    return _finished(total, design, roles.by, columns, reading, sample, reports, source.library)
+    return _finished(total, design, roles.by, options, reports, source.library)
 
 
 def _open_tally_of_batches(source: Table, design: OpenDomain, roles: Roles, reading: Reading) -> OpenTally:
@@ -652,16 +631,12 @@ def _open_tally_of_batches(source: Table, design: OpenDomain, roles: Roles, read
     return open_tally(design, roles.by, parts, drop=reading.drop, backend=source.library)
 
 
-def _tally_on_cluster(
-    source: Table, design: Design, roles: Roles, columns: Columns, reading: Reading, sample: Sample
-) -> Tally:
+def _tally_on_cluster(source: Table, design: Design, roles: Roles, options: Input) -> Tally:
     from warner.reports.batches import counted_on_cluster
 
-    if reading.keep:
+    if options.reading.keep:
         raise TypeError(
             "keep must be left out for reports on a cluster, which stay there; use an estimator that needs counts "
             "alone (inv_p), or write the reports to a Parquet file and tally that"
         )
-    return _finished(
-        counted_on_cluster(source, roles, design), design, roles.by, columns, reading, sample, library=source.library
-    )
+    return _finished(counted_on_cluster(source, roles, design), design, roles.by, options, library=source.library)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -159,3 +159,14 @@ def _codec(encoding: str | None) -> str | None:
 
 
 SIMPLE, PLAIN, ALL_COLUMNS = Sample(), Reading(), Columns()
+
+
+class Input(NamedTuple):
+    """The input options of one entry point."""
+
+    columns: Columns = ALL_COLUMNS
+    reading: Reading = PLAIN
+    sample: Sample = SIMPLE
+
+    def keeping(self, keep: bool) -> Input:
+        return self._replace(reading=replace(self.reading, keep=keep))
