@@ -317,12 +317,12 @@ def test_subtotals_add_up_in_any_order() -> None:
     ]
     forward, backward = subtotals.added(parts, BITS), subtotals.added(parts[::-1], BITS)
     assert forward.groups == backward.groups == ((0,), (1,), (2,), (3,))
-    for first, second in zip(forward.sums, backward.sums, strict=True):
+    for first, second in zip(forward.arrays.values(), backward.arrays.values(), strict=True):
         assert_array_equal(first, second)
     assert forward.roughly == 45
     assert forward.rows == PEOPLE
-    assert subtotals.added([parts[0], parts[0]], BITS).sums.n.tolist() == [18]
-    assert parts[0].sums.n.tolist() == [9]  # nothing was added to the parts themselves
+    assert subtotals.added([parts[0], parts[0]], BITS).arrays["n"].tolist() == [18]
+    assert parts[0].arrays["n"].tolist() == [9]  # nothing was added to the parts themselves
 
 
 def test_more_groups_than_fit_are_refused_on_the_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -359,7 +359,7 @@ def test_no_rows_are_counted_as_weights_where_there_are_weights() -> None:
     for weights, kind in ((None, np.int64), ("w", np.float64)):
         columns = Roles("v", (), weights, None)
         nothing = batches.no_rows(columns, BITS.report_form).counted(BITS, columns)
-        assert nothing.sums.counts.dtype == nothing.sums.n.dtype == kind
+        assert nothing.arrays["counts"].dtype == nothing.arrays["n"].dtype == kind
 
 
 def test_bits_of_a_parquet_file_are_counted_without_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -351,11 +351,11 @@ def contrast_moments(first: Array, second: Array, level: Array) -> tuple[Array, 
     return np.asarray(sum(part * w for part, w in held)), np.asarray(sum(part * w**2 for part, w in held))
 
 
-def added_up(index: Integers, amounts: Counts | None, size: int) -> Counts:
-    """Sum amounts, 1 each if None, by index; sums of whole numbers are whole."""
+def added_up(index: Integers | Sequence[int], amounts: Counts | None, size: int) -> Counts:
+    """Sum amounts, 1 each if None, or rows of amounts, by index; sums of whole numbers are whole."""
     if amounts is None:
         return np.bincount(index, minlength=size)
-    total = np.zeros(size, dtype=amounts.dtype)
+    total = np.zeros((size, *amounts.shape[1:]), dtype=amounts.dtype)
     np.add.at(total, index, amounts)
     return total
 

@@ -571,7 +571,7 @@ def _finished(
     refuse_amounts("counts" if options.columns.weights is None else "weights", total.bad)
     refuse_overflow(total.roughly)
     if not options.reading.drop:
-        refuse_unknown(int(total.unknown.sum()), dict(total.strange), design.report_form)
+        refuse_unknown(int(total.arrays["unknown"].sum()), dict(total.strange), design.report_form)
     if not sample.is_complex:
         return total.tally(design, by, kept=kept, backend=library)
     roles = cells_of(sample)

@@ -61,18 +61,19 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.special import stdtrit
 
 from warner.arrays import LARGEST_TOTAL, SMALLEST, Array, Counts, Integers, Numbers
+from warner.designs.facts import added_up
 from warner.reports.counts import shortened_keys
 from warner.reports.samples import refuse_few_units, refuse_parts, refuse_split_clusters
 from warner.text import counted, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from warner.documents import Document
     from warner.reports.design_based import LinearScores
@@ -156,8 +157,7 @@ class Units:
         return np.zeros(len(self.stratum)) if self.sampled is None else self.sampled[self.stratum]
 
     def means(self, values: Array) -> Array:
-        totals = np.zeros((self.strata, values.shape[1]))
-        np.add.at(totals, self.stratum, values)
+        totals = added_up(self.stratum, values, self.strata)
         return np.asarray(totals[self.stratum] / self.sizes[:, np.newaxis])
 
     def deviations(self, moments: Moments, frequency: Array) -> tuple[Deviations, float]:
@@ -237,8 +237,8 @@ class Units:
         part, people = self.part[:, np.newaxis], self.people[:, np.newaxis]
         if self.alone or self.whole:
             return np.asarray((part * device).sum(axis=0))
-        within = people / np.maximum(people - 1, 1) * (squares - sums**2 / np.maximum(people, 1))
-        return np.asarray((part * np.where(people > 1, within, device)).sum(axis=0))
+        within = _unbiased(people, squares - sums**2 / np.maximum(people, 1), device)
+        return np.asarray((part * within).sum(axis=0))
 
     def jackknife(self, moments: Moments, frequency: Array) -> Array:
         """Deviations by the jackknife, with one cluster left out at a time; their squares sum to the variance."""
@@ -252,6 +252,11 @@ class Units:
         with np.errstate(invalid="ignore", divide="ignore"):
             moved = np.where(weight > 0, without_each(moments.sums) / weight - frequency, 0.0)
         return np.asarray(moved / np.sqrt(up))
+
+
+def _unbiased(people: Array, squares: Array, alone: Numbers = 0.0) -> Array:
+    """Multiply sums of squared deviations of n people by n / (n - 1); that of one person is `alone`."""
+    return np.where(people > 1, people / np.maximum(people - 1, 1) * squares, alone)
 
 
 def fewer_people(people: Numbers, freedom: Numbers, tail: Numbers) -> Array:
@@ -386,24 +391,26 @@ class ComplexSample(ABC):
 
     def aggregated(self, tally: Tally, by: tuple[str, ...]) -> Tally:
         """Return the tally of coarser groups: the sums of the cells of one unit, or of one set of weights."""
-        from warner.reports.tallies import group_order
-
         names = (*by, *self.names)
         keys = shortened_keys(self.cells.by, self.cells.groups, names)
-        order = {key: index for index, key in enumerate(sorted(set(keys), key=group_order))}
-        index = [order[key] for key in keys]
-
-        def total(values: Any) -> Any:
-            if values is None:
-                return None
-            result = np.zeros((len(order), *np.shape(values)[1:]), dtype=np.asarray(values).dtype)
-            np.add.at(result, index, values)
-            return result
-
-        arrays = {name: total(getattr(self, name)) for name in ("people", *self.cell_arrays)}
-        sample = replace(self, cells=self.cells.summed(names, keys), **arrays)
+        cells = self.cells.summed(names, keys)
+        sample = replace(self, cells=cells, **self._in_cells(keys, cells.groups))
         groups = shortened_keys(tally.by, tally.groups, by)
         return replace(tally, sample=None).summed(by, groups, sample=sample)
+
+    def _in_cells(self, keys: Sequence[Group], groups: Sequence[Group]) -> dict[str, Counts]:
+        """Add up the fields with a row for each cell, whose new keys are among those of the new `groups`."""
+        from warner.reports.tallies import numbers_of
+
+        index = numbers_of(keys, groups)
+        given = {name: getattr(self, name) for name in ("people", *self.cell_arrays)}
+        return {name: added_up(index, v, len(groups)) for name, v in given.items() if v is not None}
+
+    def _with_cells_of(self, other: Self) -> Self:
+        """Return the sample with the cells of both."""
+        cells = self.cells + other.cells
+        mine, theirs = (one._in_cells(one.cells.groups, cells.groups) for one in (self, other))
+        return replace(self, cells=cells, **(mine | {name: mine.get(name, 0) + theirs[name] for name in theirs}))
 
     def _cells_document(self) -> Document:
         fields = self.cells.to_dict()
@@ -439,9 +446,9 @@ class ClusterSample(ComplexSample):
     @cached_property
     def _keys(self) -> list[tuple[Any, Any]]:
         """Stratum and cluster of each unit, in a fixed order."""
-        from warner.reports.tallies import group_order
+        from warner.reports.tallies import in_order
 
-        return sorted(dict.fromkeys(self._cell_keys), key=group_order)
+        return list(in_order(self._cell_keys))
 
     @cached_property
     def strata_keys(self) -> list[Any]:
@@ -449,8 +456,9 @@ class ClusterSample(ComplexSample):
 
     @cached_property
     def _unit(self) -> Integers:
-        number = {key: index for index, key in enumerate(self._keys)}
-        return np.array([number[key] for key in self._cell_keys], dtype=np.int64)
+        from warner.reports.tallies import numbers_of
+
+        return np.array(numbers_of(self._cell_keys, self._keys), dtype=np.int64)
 
     @cached_property
     def units(self) -> Units:
@@ -495,8 +503,7 @@ class ClusterSample(ComplexSample):
         weight, everybody = np.broadcast_to(found.trials, sums.shape), in_units(n)[:, 0]
         if not units.alone and units.sampled is None:
             return Moments(in_units(sums), in_units(weight), everybody)
-        squared = counts if self.squares is None else np.asarray(self.squares)[indices]
-        total = n if self.cells.squares is None else np.asarray(self.cells.squares)[indices][:, np.newaxis]
+        squared, total = self._squared(group)
         once, asked = question.sums(squared, total), question.readout(squared, total).trials
         twice = question.squared_sums(squared, once, found.exact)
         about = twice - 2 * frequency * once + frequency**2 * asked
@@ -538,10 +545,15 @@ class ClusterSample(ComplexSample):
         random, fixed = ((part * squares).sum() for part in (1 - units.part, units.part))
         return Shown(min(freedom, most), max(shown, LEAST_SHOWN), False, certain, fixed / random if random > 0 else 0.0)
 
+    def _squared(self, group: Group) -> tuple[Counts, Array]:
+        """Return sums of squared weights: of each kind of report, (cells, columns), and of all, (cells, 1)."""
+        indices, counts, n = self._rows(group)
+        kinds = counts if self.squares is None else np.asarray(self.squares)[indices]
+        return kinds, n if self.cells.squares is None else np.asarray(self.cells.squares)[indices][:, np.newaxis]
+
     def _squares(self, group: Group) -> Array:
-        indices, _, n = self._rows(group)
-        squares = n[:, 0] if self.cells.squares is None else np.asarray(self.cells.squares)[indices]
-        return np.bincount(self._unit[indices], squares, minlength=len(self._keys)).astype(np.float64)
+        unit = self._unit[self._rows(group)[0]]
+        return np.bincount(unit, self._squared(group)[1][:, 0], minlength=len(self._keys)).astype(np.float64)
 
     def _worth(self, group: Group) -> float:
         """Kish's effective sample size of a group."""
@@ -592,13 +604,12 @@ class ClusterSample(ComplexSample):
         total = 0.0
         for group in pair:
             indices, counts, n = self._rows(group)
-            squared = counts if self.squares is None else np.asarray(self.squares)[indices]
-            weight = n if self.cells.squares is None else np.asarray(self.cells.squares)[indices][:, np.newaxis]
+            squared, weight = self._squared(group)
             mean, once = question.sums(counts, n) / n, question.sums(squared, weight)
             twice = question.squared_sums(squared, once, question.readout(squared, weight).exact)
             people = self.reports[indices].astype(np.float64)[:, np.newaxis]
-            scatter = people / np.maximum(people - 1, 1) * (twice - 2 * mean * once + mean**2 * weight)
-            total += float(np.where(people > 1, scatter, 0.0).sum()) / float(n.sum()) ** 2
+            scatter = _unbiased(people, twice - 2 * mean * once + mean**2 * weight)
+            total += float(scatter.sum()) / float(n.sum()) ** 2
         return max(total, 0.0) if np.isfinite(total) else 0.0
 
     def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> Accuracy:
@@ -620,15 +631,13 @@ class ClusterSample(ComplexSample):
         rows = []
         for group in groups:
             indices, counts, n = self._rows(group)
-            squared = counts if self.squares is None else np.asarray(self.squares)[indices]
-            weight = n if self.cells.squares is None else np.asarray(self.cells.squares)[indices][:, np.newaxis]
+            squared, weight = self._squared(group)
             found, once = question.readout(counts, n), question.readout(squared, weight)
             twice = question.squared_sums(squared, np.asarray(once.count, dtype=np.float64), once.exact)
             squares = twice - 2 * found.base * once.count + np.square(found.base) * once.trials
             people = self.reports[indices].astype(np.float64)[:, np.newaxis]
             scatter = squares - (found.count - found.base * found.trials) ** 2 / people
-            each = np.where(people > 1, people / np.maximum(people - 1, 1) * scatter, 0.0)
-            rows.append(np.nan_to_num(np.maximum(each.sum(axis=0), 0)))
+            rows.append(np.nan_to_num(np.maximum(_unbiased(people, scatter).sum(axis=0), 0)))
         return np.array(rows)
 
     # Values and files
@@ -640,27 +649,9 @@ class ClusterSample(ComplexSample):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 raise ValueError(f"tallies must have the same {name} to add up, but got {mine!r} and {theirs!r}")
-        cells = self.cells + other.cells
         for index, role in enumerate(("strata", "clusters")):
             _refuse_lookalikes(role, [key[index] for key in self._keys + other._keys])
-        mine, theirs = (
-            [cells_in_order(values, one.cells.groups, cells.groups) for values in (one.people, one.squares)]
-            for one in (self, other)
-        )
-        people, squares = (None if a is None or b is None else a + b for a, b in zip(mine, theirs, strict=True))
-        without = [
-            cells_in_order(one.without_weight, one.cells.groups, cells.groups)
-            for one in (self, other)
-            if one.without_weight is not None
-        ]
-        return replace(
-            self,
-            cells=cells,
-            people=people,
-            squares=squares,
-            sampled=self._sampled_together(other),
-            without_weight=sum(without) if without else None,
-        )
+        return replace(self._with_cells_of(other), sampled=self._sampled_together(other))
 
     def _sampled_together(self, other: ClusterSample) -> tuple[float, ...] | None:
         if self.sampled is None or other.sampled is None:
@@ -674,7 +665,9 @@ class ClusterSample(ComplexSample):
                 f"tallies must agree on the part of each stratum that was sampled, but differ on {differing[0]!r}"
             )
         both = mine | theirs
-        return tuple(both[key] for key in _ordered(both))
+        from warner.reports.tallies import in_order
+
+        return tuple(both[key] for (key,) in in_order((key,) for key in both))
 
     def to_dict(self) -> Document:
         return {
@@ -731,16 +724,6 @@ def _named(number: int, name: str, one: str, several: str) -> str:
     return f"{counted(number, one, several)} ({name})"
 
 
-def cells_in_order(values: Any, present: tuple[Group, ...], groups: tuple[Group, ...]) -> Any:
-    """Align values of cells with other cells; new cells have zeros."""
-    if values is None:
-        return None
-    order = {group: index for index, group in enumerate(groups)}
-    result = np.zeros((len(groups), *np.shape(values)[1:]), dtype=values.dtype)
-    result[[order[group] for group in present]] = values
-    return result
-
-
 def _refuse_lookalikes(role: str, names: Iterable[Any]) -> None:
     """Raise an error for names that differ only in their type, such as numbers in a table and texts in a file."""
     known: dict[str, Any] = {}
@@ -750,12 +733,6 @@ def _refuse_lookalikes(role: str, names: Iterable[Any]) -> None:
                 f"{role} of tallies that add up must be all numbers or all texts, but got {known[str(name)]!r} and "
                 f"{name!r}, which would count as two"
             )
-
-
-def _ordered(keys: Any) -> list[Any]:
-    from warner.reports.tallies import group_order
-
-    return sorted(keys, key=lambda key: group_order((key,)))
 
 
 def numbers_of_cells(name: str, values: Any, shape: tuple[int, ...]) -> Array:

@@ -14,22 +14,30 @@ import numpy as np
 
 from warner.arrays import LARGEST_TOTAL, Integers, PerGroup
 from warner.designs import device_from_dict
+from warner.designs.facts import added_up
 from warner.designs.labels import MISSING
 from warner.designs.open_domain import OpenDomain
 from warner.designs.support_counts import LevelReports
-from warner.documents import Document, Saved, checked, skipped_fields
+from warner.documents import Document, checked, skipped_fields
 from warner.reports.counts import (
     aggregated_names,
-    left_out,
     new_numbers,
     refuse_unknown,
     selected_groups,
     shortened_keys,
     sum_of_invalid,
 )
-from warner.reports.tallies import Group, Tally, group_order, grouping_from_json, refuse_grouping
+from warner.reports.tallies import (
+    Group,
+    GroupedReports,
+    Tally,
+    grouping_from_json,
+    in_order,
+    numbers_of,
+    refuse_grouping,
+)
 from warner.runtime import refuse_beyond_memory
-from warner.text import counted, group_name, printable, reports_counted
+from warner.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +53,7 @@ COPIES = 4  # of reports as they are read, while a tally is made
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OpenTally(Saved):
+class OpenTally(GroupedReports):
     """Reports of an open domain, by level and group, with the design that they went through.
 
     Made by `warner.tally`. Tallies of the same design add up with ``+`` and ``sum``.
@@ -78,7 +86,6 @@ class OpenTally(Saved):
     dropped: Mapping[str, int] = field(default_factory=dict, kw_only=True)
     skipped_files: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     backend: str | None = field(default=None, kw_only=True)
-    weighted: ClassVar[bool] = False
     _format: ClassVar[str] = FORMAT
 
     def __post_init__(self) -> None:
@@ -90,11 +97,6 @@ class OpenTally(Saved):
             if not whole or numbers.shape not in {(), shape}:
                 raise ValueError(f"{name} must be a whole number from 0 to 2^53, for each group if there are groups")
             object.__setattr__(self, name, np.broadcast_to(numbers, shape) if self.by else int(numbers))
-
-    @property
-    def parts(self) -> tuple[OpenTally, ...]:
-        """The collections: the tally itself."""
-        return (self,)
 
     @classmethod
     def of_rows(cls, design: OpenDomain, rows: Integers, index: Integers | None = None, **more: Any) -> OpenTally:
@@ -170,73 +172,39 @@ class OpenTally(Saved):
         if names == self.by:
             return self
         keys = shortened_keys(self.by, self.groups, names)
-        groups = tuple(sorted(set(keys), key=group_order))
-        number = {group: index for index, group in enumerate(groups)}
-        return self._regrouped(names, groups, np.array([number[key] for key in keys], dtype=np.int64))
+        return self._regrouped(names, groups := in_order(keys), numbers_of(keys, groups))
 
     def filter(self, **columns: object) -> OpenTally:
         """Select the groups with these values; see `Tally.filter`."""
         rows = selected_groups(self.by, self.groups, columns)
         if len(rows) == len(self.groups):
             return self
-        numbers = np.array(new_numbers(rows, len(self.groups)), dtype=np.int64)
+        numbers = new_numbers(rows, len(self.groups))
         return self._regrouped(self.by, tuple(self.groups[row] for row in rows), numbers)
 
-    def _regrouped(self, by: tuple[str, ...], groups: tuple[Group, ...], numbers: Integers) -> OpenTally:
+    def _regrouped(self, by: tuple[str, ...], groups: tuple[Group, ...], positions: Sequence[int]) -> OpenTally:
         """Return the reports with new numbers of their groups; groups with the number -1 are left out."""
         rows, position = self.rows
-        index = numbers[position]
-        present = numbers >= 0
-        left: dict[str, Any] = {}
-        for name in LEFT_OUT:
-            total = np.zeros(len(groups) if by else 1, dtype=np.int64)
-            np.add.at(total, numbers[present], np.atleast_1d(getattr(self, name))[present])
-            left[name] = total if by else int(total[0])
+        numbers = np.array(positions, dtype=np.int64)
+        index, present = numbers[position], numbers >= 0
+        amounts = {name: np.atleast_1d(getattr(self, name))[present] for name in LEFT_OUT}
+        left = {name: _by_group(by, groups, numbers[present], values) for name, values in amounts.items()}
         dropped = self.dropped if present.all() or not np.any(self.unknown) else {}
-        more = {
-            "by": by,
-            "groups": groups if by else (),
-            "dropped": dropped,
-            "skipped_files": self.skipped_files,
-            **left,
-        }
-        return self.of_rows(self.design, rows[index >= 0], index[index >= 0], **more)
-
-    def group_names(self) -> list[str]:
-        """Names of the groups; one empty name without groups."""
-        return [group_name(group) for group in self.groups] if self.by else [""]
-
-    def left_out(self) -> str:
-        """Return a sentence on the invalid values that were left out; empty if there were none."""
-        return left_out(int(np.sum(self.unknown)), self.dropped, self.design.report_form)
-
-    def shown_epsilon(self) -> str:
-        """Write the epsilon of one report, rounded up."""
-        return self.design.shown_epsilon()
+        more = {"by": by, "groups": groups if by else (), "dropped": dropped, "skipped_files": self.skipped_files}
+        return self.of_rows(self.design, rows[index >= 0], index[index >= 0], **more, **left)
 
     def __add__(self, other: object) -> OpenTally:
         if not isinstance(other, OpenTally):
             return NotImplemented
-        for what, name in (("design", "design"), ("grouping", "by")):
-            if getattr(self, name) != getattr(other, name):
-                given = f"{getattr(self, name)!r} and {getattr(other, name)!r}"
-                raise ValueError(f"tallies must have the same {what} to add up, but got {given}")
-        groups = tuple(sorted({*self.groups, *other.groups}, key=group_order))
-        index = {group: number for number, group in enumerate(groups)}
-
-        def aligned(part: OpenTally) -> OpenTally:
-            numbers = [index[group] for group in part.groups] if self.by else [0]
-            return part._regrouped(self.by, groups, np.array(numbers, dtype=np.int64))
-
-        parts = [aligned(self), aligned(other)]
+        self._refuse_other(other, {"design": "design", "by": "grouping"})
+        groups = in_order((*self.groups, *other.groups))
+        numbers = [numbers_of(part.groups, groups) if self.by else [0] for part in (self, other)]
+        parts = [part._regrouped(self.by, groups, own) for part, own in zip((self, other), numbers, strict=True)]
         more = {name: sum(getattr(part, name) for part in parts) for name in LEFT_OUT}
         more |= {"dropped": sum_of_invalid(self.dropped, other.dropped), "backend": self.backend}
         more["skipped_files"] = {**self.skipped_files, **other.skipped_files}
         rows, groups_of_rows = map(np.concatenate, zip(*(part.rows for part in parts), strict=True))
         return self.of_rows(self.design, rows, groups_of_rows, by=self.by, groups=groups, **more)
-
-    def __radd__(self, other: object) -> OpenTally:
-        return self if type(other) is int and other == 0 else NotImplemented  # where `sum` begins
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, OpenTally):
@@ -301,16 +269,15 @@ class OpenTally(Saved):
         return cls.of_rows(design, rows, index, **grouping, **left)
 
     def __repr__(self) -> str:
-        reports = reports_counted(int(np.sum(self.n)), weighted=False)
-        groups = counted(len(self.groups), "group", "groups")
-        grouped_by = f" in {groups} by {printable(', '.join(self.by))}" if self.by else ""
         sizes = self.level_sizes.reshape(-1, self.design.levels).sum(axis=0).tolist()
-        left = "".join(
-            f"; {int(np.sum(getattr(self, name))):,} {name}" for name in LEFT_OUT if np.any(getattr(self, name))
-        )
-        listed = ", ".join(f"{size:,}" for size in sizes)
         levels = counted(self.design.levels, "level", "levels")
-        return f"<OpenTally of {reports} of {levels}{grouped_by}: {listed}{left}>"
+        return f"<{self._described(f'of {levels}', '', ', '.join(f'{size:,}' for size in sizes))}>"
+
+
+def _by_group(by: tuple[str, ...], groups: Sequence[Group], index: Integers, amounts: Integers) -> Any:
+    """Add up amounts by the number of their group; without groups to one number."""
+    total = added_up(index, amounts, len(groups) if by else 1)
+    return total if by else int(total[0])
 
 
 def open_tally(
@@ -322,12 +289,13 @@ def open_tally(
     backend: str | None = None,
 ) -> OpenTally:
     """Make a tally of rows and of the invalid values among them, which raise an error unless `drop`."""
-    numbers: dict[Group, int] = {}
-    reports, indices = [], []
+    parts = list(parts)
+    groups = in_order(group for rows, _ in parts for group in rows.groups)
+    reports, indices = [design.report_form.read([]).reports], [np.zeros(0, dtype=np.int64)]
     strange: dict[str, int] = {}
-    left: dict[str, list[tuple[Integers, Integers]]] = {name: [] for name in LEFT_OUT}
+    totals: dict[str, Any] = dict.fromkeys(LEFT_OUT, 0)
     for rows, unknown in parts:
-        index = np.array([numbers.setdefault(group, len(numbers)) for group in rows.groups], dtype=np.int64)
+        index = np.array(numbers_of(rows.groups, groups), dtype=np.int64)
         size = len(rows.status)
         group = np.repeat(index[:1], size) if rows.group_index is None else index[rows.group_index]
         number = np.ones(size, dtype=np.int64) if rows.number is None else rows.number.astype(np.int64)
@@ -338,23 +306,12 @@ def open_tally(
         reports.append(rows.reports[good])
         indices.append(group[good])
         for name, which in zip(LEFT_OUT, (rows.status == MISSING, rows.status < MISSING), strict=True):
-            left[name].append((group[which], number[which]))
+            totals[name] = totals[name] + _by_group(by, groups, group[which], number[which])
         strange = sum_of_invalid(strange, unknown)
-    groups = tuple(sorted(numbers, key=group_order))
-    order = np.zeros(len(numbers) or 1, dtype=np.int64)
-    for new, group_values in enumerate(groups):
-        order[numbers[group_values]] = new
-    totals: dict[str, Any] = {}
-    for name, found in left.items():
-        total = np.zeros(len(groups) if by else 1, dtype=np.int64)
-        for group, number in found:
-            np.add.at(total, order[group], number)
-        totals[name] = total if by else int(total[0])
     if not drop:
         refuse_unknown(int(np.sum(totals["unknown"])), strange, design.report_form)
     more = {"by": by, "groups": groups if by else (), "dropped": strange, "backend": backend, **totals}
-    every = np.concatenate(reports) if reports else np.zeros((0, design.levels + 2), dtype=np.int64)
-    return OpenTally.of_rows(design, every, order[np.concatenate(indices)] if indices else None, **more)
+    return OpenTally.of_rows(design, np.concatenate(reports), np.concatenate(indices), **more)
 
 
 def _refuse_many(reports: int, design: OpenDomain) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner.arrays import SMALLEST, Array
-from warner.reports.linearization import Accuracy, ComplexSample, Shown, Together, Variances, cells_in_order
+from warner.reports.linearization import Accuracy, ComplexSample, Shown, Together, Variances
 
 if TYPE_CHECKING:
     from warner.documents import Document
@@ -91,12 +91,10 @@ class ReplicateSample(ComplexSample):
         return Accuracy(self.scale * variance, np.full((len(groups), 1), float(self.replicates - 1)))
 
     def __add__(self, other: ComplexSample) -> ReplicateSample:
-        facts = [(one.replicates, one.scale, one.clusters) for one in (self, other) if isinstance(one, ReplicateSample)]
-        if len(facts) < 2 or facts[0] != facts[1]:
+        names = ("replicates", "scale", "clusters")
+        if not isinstance(other, ReplicateSample) or any(getattr(self, name) != getattr(other, name) for name in names):
             raise ValueError("tallies must have the same number, scale and clusters of replicate weights to add up")
-        cells = self.cells + other.cells
-        mine, theirs = (cells_in_order(one.people, one.cells.groups, cells.groups) for one in (self, other))
-        return replace(self, cells=cells, people=mine + theirs)
+        return self._with_cells_of(other)
 
     def to_dict(self) -> Document:
         drawn = {"replicate_clusters": self.clusters} if self.clusters else {}

@@ -13,7 +13,7 @@ from warner.reports.linearization import CLUSTER, REPLICATE, STRATUM, ClusterSam
 from warner.reports.options import JACKKNIFE, Sample
 from warner.reports.replicates import ReplicateSample, refuse_clusters, refuse_scale
 from warner.reports.samples import parts_by_stratum, refuse_parts
-from warner.reports.tallies import Tally, group_order
+from warner.reports.tallies import Tally, in_order
 
 if TYPE_CHECKING:
     from warner.reports.subtotals import Subtotal
@@ -85,18 +85,9 @@ def clustered(asked: Sample, cells: Tally, total: Subtotal, by: tuple[str, ...])
         sampled, cells = _parts(cells)
     strata, clusters = (_title(getattr(asked, name), name) for name in ("strata", "clusters"))
     method = JACKKNIFE if asked.jackknife else "linearised"
-    weighted = cells.squares is not None
-    sample = ClusterSample(
-        cells,
-        total.people if weighted else None,
-        total.by_kind if weighted else None,
-        strata,
-        clusters,
-        None,
-        bool(asked.whole),
-        method,
-        total.without_weight if weighted and np.any(total.without_weight) else None,
-    )
+    people, kinds, without_weight = map(total.arrays.get, ("people", "by_kind", "without_weight"))
+    without_weight = without_weight if np.any(without_weight) else None
+    sample = ClusterSample(cells, people, kinds, strata, clusters, None, bool(asked.whole), method, without_weight)
     if _is_number(asked.sampled):
         sampled = dict.fromkeys(sample.strata_keys, float(asked.sampled))
     if sampled is not None:
@@ -131,7 +122,7 @@ def replicate(asked: Sample, whole: Tally, alike: Tally, each: list[Tally]) -> T
     if whole.design.law.sufficient == "histogram":
         del arrays["counts"]
     cells = Tally(whole.design, by=(*whole.by, REPLICATE), groups=keys, **arrays)
-    cells = cells.with_groups(tuple(sorted(keys, key=group_order)))  # as sums have them
+    cells = cells.with_groups(in_order(keys))  # as sums have them
     people = np.repeat(numbers, len(aligned))
     sample = ReplicateSample(cells, people, len(aligned), float(asked.scale), asked.replicate_clusters)
     return replace(whole, sample=sample)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from warner.designs.facts import Counted
+from warner.designs.facts import added_up
 from warner.designs.labels import MISSING, OUTSIDE, is_missing
 from warner.designs.report_forms import all_reports
 from warner.reports.counts import sum_of_invalid
 from warner.reports.queries import INSIDE
-from warner.reports.tallies import SUMMED, Tally, group_order
+from warner.reports.tallies import SUMMED, Tally, in_order, numbers_of
 from warner.runtime import TALLY_BYTES, refuse_beyond_memory
 
 if TYPE_CHECKING:
@@ -136,9 +136,7 @@ def _collapsed(block: ReportBlock) -> ReportBlock:
     if 2 * len(first) > n:
         return block
     amounts = np.ones(n, dtype=np.int64) if block.amounts is None else block.amounts
-    total = np.zeros(len(first), dtype=amounts.dtype)
-    np.add.at(total, place, amounts)
-    return block.where(first)._replace(amounts=total)
+    return block.where(first)._replace(amounts=added_up(place, amounts, len(first)))
 
 
 # Subtotals
@@ -184,10 +182,7 @@ class Rows(NamedTuple):
         """Sum of amounts (1 for each row if None) by group."""
         if self.group_index is None:
             return np.array([self.status.size if amounts is None else amounts.sum()])
-        amounts = np.ones(self.status.size, dtype=np.int64) if amounts is None else amounts
-        total = np.zeros(len(self.groups), dtype=amounts.dtype)
-        np.add.at(total, self.group_index, amounts)
-        return total
+        return added_up(self.group_index, amounts, len(self.groups))
 
     def kept(self, numbers: dict[Group, int]) -> ReportBlock:
         """Return the valid reports, with these numbers of their groups."""
@@ -200,31 +195,26 @@ class Rows(NamedTuple):
 
 
 class Subtotal(NamedTuple):
-    """Contribution of some rows to a tally; arrays have an entry or a row for each group.
+    """Contribution of some rows to a tally; `arrays` have an entry or a row for each group.
 
-    `bad` amounts are negative or missing, `roughly` is the sum of the others as a float, which does not overflow;
-    `strange` are invalid values, with their frequencies. With weights there are the numbers of `people` with a weight
-    above 0; a complex sample also has those `without_weight`, and the sums of squared weights `by_kind` of report.
+    They have the names of the fields of a tally that add up; with weights, a complex sample also has those
+    `without_weight`, and the sums of squared weights `by_kind` of report. `bad` amounts are negative or missing,
+    `roughly` is the sum of the others as a float, which does not overflow; `strange` are invalid values, with their
+    frequencies.
     """
 
     groups: tuple[Group, ...]
-    sums: Counted
-    missing: Integers
-    unknown: Integers
-    squares: Array | None
+    arrays: dict[str, Counts]
     rows: int
     bad: int = 0
     roughly: float = 0.0
     strange: Mapping[str, int] = NOTHING
-    people: Integers | None = None
-    by_kind: Counts | None = None
-    without_weight: Integers | None = None
 
     def numbers(self) -> dict[Group, int]:
         return {group: number for number, group in enumerate(self.groups)}
 
     def tally(self, design: Design, by: tuple[str, ...], **more: Any) -> Tally:
-        summed = {name: values for name, values in _arrays(self).items() if name in SUMMED}
+        summed = {name: values for name, values in self.arrays.items() if name in SUMMED}
         arrays: dict[str, Any] = {name: values if by else values[0] for name, values in summed.items()}
         if design.law.sufficient == "histogram":
             del arrays["counts"]  # which follow: a tally would derive them once more, to compare
@@ -238,27 +228,26 @@ def subtotal(design: Design, rows: Rows, *, by_kind: bool = False) -> Subtotal:
     with np.errstate(over="ignore"):
         if known.weight is not None and np.isinf((known.weight**2).sum()) and np.isfinite(known.weight).all():
             raise ValueError("weights must be small enough for a finite sum of squares; divide all by the largest")
-    sums = design.law.count(known.reports, known.amounts, group=known.group_index, groups=len(rows.groups))
-    if known.group_index is None:
-        sums = Counted(*(None if values is None else np.asarray(values)[np.newaxis] for values in sums))  # type: ignore[arg-type]
 
-    def left_out(kind: int) -> Integers:
-        if known is rows:
-            return np.zeros(len(rows.groups), dtype=np.int64)
-        part = rows.where(rows.status == kind)
-        return part.per_group(part.number)
+    def sums(amounts: Counts | None) -> dict[str, Counts]:
+        found = design.law.count(known.reports, amounts, group=known.group_index, groups=len(rows.groups))._asdict()
+        present = {name: np.asarray(values) for name, values in found.items() if values is not None}
+        return present if known.group_index is not None else {name: v[np.newaxis] for name, v in present.items()}
 
-    people = None
+    arrays = sums(known.amounts)
+    for name, kind in (("missing", MISSING), ("unknown", OUTSIDE)):
+        arrays[name] = np.zeros(len(rows.groups), dtype=np.int64)
+        if known is not rows:
+            part = rows.where(rows.status == kind)
+            arrays[name] = part.per_group(part.number)
     if known.weight is not None:
-        people = known.per_group((known.weight > 0).astype(np.int64) if known.positive is None else known.positive)
-    squares = known.weight**2 if known.square is None and known.weight is not None else known.square
-    summed = None if squares is None else known.per_group(squares)
-    counted = Subtotal(rows.groups, sums, left_out(MISSING), left_out(OUTSIDE), summed, rows.status.size, people=people)
-    if not by_kind or squares is None or people is None:
-        return counted
-    kinds = design.law.count(known.reports, squares, group=known.group_index, groups=len(known.groups)).counts
-    kinds = kinds[np.newaxis] if known.group_index is None else kinds
-    return counted._replace(by_kind=kinds, without_weight=known.per_group(known.number) - people)
+        squares = known.weight**2 if known.square is None else known.square
+        positive = (known.weight > 0).astype(np.int64) if known.positive is None else known.positive
+        arrays |= {"squares": known.per_group(squares), "people": known.per_group(positive)}
+        if by_kind:
+            arrays["by_kind"] = sums(squares)["counts"]
+            arrays["without_weight"] = known.per_group(known.number) - arrays["people"]
+    return Subtotal(rows.groups, arrays, rows.status.size)
 
 
 def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
@@ -266,29 +255,19 @@ def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
     parts = iter(parts)
     total = next(parts)
     numbers = total.numbers()
-    arrays = {name: values.copy() for name, values in _arrays(total).items()}
-    rows, bad, roughly, strange = total[5:9]
+    arrays = {name: values.copy() for name, values in total.arrays.items()}
+    rows, bad, roughly, strange = total[2:]
     for part in parts:
         rows_of_part = [numbers.setdefault(group, len(numbers)) for group in part.groups]
         _refuse_too_many(len(numbers), design)
-        for name, values in _arrays(part).items():
+        for name, values in part.arrays.items():
             arrays[name] = _grown(arrays[name], len(numbers))
             arrays[name][rows_of_part] += values
         rows, bad, roughly = rows + part.rows, bad + part.bad, roughly + part.roughly
         strange = sum_of_invalid(strange, part.strange)
-    groups = tuple(sorted(numbers, key=group_order))
+    groups = in_order(numbers)
     order = [numbers[group] for group in groups]
-    arrays = {name: values[order] for name, values in arrays.items()}
-    sums = Counted(arrays["counts"], arrays["n"], arrays.get("histogram"))
-    left_out = arrays["missing"], arrays["unknown"]
-    more = arrays.get("people"), arrays.get("by_kind"), arrays.get("without_weight")
-    return Subtotal(groups, sums, *left_out, arrays.get("squares"), rows, bad, roughly, strange, *more)
-
-
-def _arrays(part: Subtotal) -> dict[str, Counts]:
-    arrays = {**part.sums._asdict(), "missing": part.missing, "unknown": part.unknown, "squares": part.squares}
-    arrays |= {"people": part.people, "by_kind": part.by_kind, "without_weight": part.without_weight}
-    return {name: values for name, values in arrays.items() if values is not None}
+    return Subtotal(groups, {name: values[order] for name, values in arrays.items()}, rows, bad, roughly, strange)
 
 
 def _grown(values: Counts, size: int) -> Counts:
@@ -324,9 +303,8 @@ def grouped(columns: Sequence[Column]) -> tuple[tuple[Group, ...], Integers]:
     for codes, values in factors:
         _, first, position = np.unique(position * len(values) + codes, return_index=True, return_inverse=True)
     keys = [tuple(values[codes[row]] for codes, values in factors) for row in first.tolist()]
-    groups = tuple(sorted(set(keys), key=group_order))
-    index = {group: number for number, group in enumerate(groups)}
-    return groups, np.array([index[key] for key in keys], dtype=np.int64)[position]
+    groups = in_order(keys)
+    return groups, np.array(numbers_of(keys, groups), dtype=np.int64)[position]
 
 
 def _factored(column: Column) -> tuple[Integers, list[PerGroup]]:

@@ -14,14 +14,14 @@ import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL, Array, Counts, Integers, Mask, PerGroup, Sets
 from warner.designs import design_from_dict, listed_design
 from warner.designs.contract import Design, Device
-from warner.designs.facts import LinearCombination, SamplingModel
+from warner.designs.facts import LinearCombination, SamplingModel, added_up
 from warner.documents import Document, Saved, checked, loaded, parsed, skipped_fields
 from warner.reports.counts import (
     LONG_ROW,
@@ -76,8 +76,58 @@ SUMMED = ("counts", "n", "histogram", "missing", "unknown", "squares", "people")
 Group: TypeAlias = tuple[Any, ...]  # one value for each name in `by`
 
 
+class GroupedReports(Saved):
+    """What tallies of a list of answers and of an open domain have in common: reports of one design, in groups."""
+
+    design: Any
+    n: PerGroup
+    missing: PerGroup
+    unknown: PerGroup
+    by: tuple[str, ...]
+    groups: tuple[Group, ...]
+    dropped: Mapping[str, int]
+
+    @property
+    def weighted(self) -> bool:
+        """Return True if counts are sums of weights."""
+        return False
+
+    @property
+    def parts(self) -> tuple[Self, ...]:
+        """The collections: the tally itself."""
+        return (self,)
+
+    def group_names(self) -> list[str]:
+        """Names of the groups; one empty name without groups."""
+        return [group_name(group) for group in self.groups] if self.by else [""]
+
+    def left_out(self) -> str:
+        """Return a sentence on the invalid values that were left out; empty if there were none."""
+        return left_out(int(np.sum(self.unknown)), self.dropped, self.design.report_form)
+
+    def shown_epsilon(self) -> str:
+        """Write the epsilon of one report, rounded up."""
+        return str(self.design.shown_epsilon())
+
+    def _refuse_other(self, other: GroupedReports, facts: Mapping[str, str]) -> None:
+        for name, what in facts.items():
+            if (mine := getattr(self, name)) != (theirs := getattr(other, name)):
+                raise ValueError(f"tallies must have the same {what} to add up, but got {mine!r} and {theirs!r}")
+
+    def __radd__(self, other: object) -> Self:
+        return self if type(other) is int and other == 0 else NotImplemented  # where `sum` begins
+
+    def _described(self, kinds: str, drawn: str, listed: str) -> str:
+        reports = reports_counted(np.sum(self.n), weighted=self.weighted)
+        groups = counted(len(self.groups), "group", "groups")
+        grouped = f" in {groups} by {printable(', '.join(self.by))}" if self.by else ""
+        lost = {name: int(np.sum(getattr(self, name))) for name in ("missing", "unknown")}
+        left = "".join(f"; {number:,} {name}" for name, number in lost.items() if number)
+        return f"{type(self).__name__} of {reports} {kinds}{grouped}{drawn}: {listed}{left}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Tally(Saved):
+class Tally(GroupedReports):
     """Number of reports that support each answer, with the design that randomized them.
 
     Made by `tally`, or directly from counts. Tallies of the same design add up with ``+`` and ``sum``, so that shards
@@ -227,11 +277,6 @@ class Tally(Saved):
     # A tally as others see it, be it one or several
 
     @property
-    def parts(self) -> tuple[Tally, ...]:
-        """The collections: the tally itself."""
-        return (self,)
-
-    @property
     def domain(self) -> Labels:
         """The possible answers."""
         return self.design.domain
@@ -362,18 +407,6 @@ class Tally(Saved):
             return values
         return values[0] if values.ndim > 1 else values[0].item()
 
-    def group_names(self) -> list[str]:
-        """Names of the groups; one empty name without groups."""
-        return [group_name(group) for group in self.groups] if self.by else [""]
-
-    def left_out(self) -> str:
-        """Return a sentence on the invalid values that were left out; empty if there were none."""
-        return left_out(int(np.sum(self.unknown)), self.dropped, self.design.report_form)
-
-    def shown_epsilon(self) -> str:
-        """Write the epsilon of one report, rounded up."""
-        return self.design.shown_epsilon()
-
     def under(self, design: Design) -> Tally:
         """Return the same counts under another design with the same columns."""
         sample = None if self.sample is None else replace(self.sample, cells=self.sample.cells.under(design))
@@ -384,12 +417,10 @@ class Tally(Saved):
     def __add__(self, other: object) -> Tally:
         if not isinstance(other, Tally):
             return NotImplemented
-        for what, name in (("design", "design"), ("grouping", "by"), ("use of weights", "weighted")):
-            if (given := (getattr(self, name), getattr(other, name))) and given[0] != given[1]:
-                raise ValueError(f"tallies must have the same {what} to add up, but got {given[0]!r} and {given[1]!r}")
+        self._refuse_other(other, {"design": "design", "by": "grouping", "weighted": "use of weights"})
         if (self.sample is None) != (other.sample is None):
             raise ValueError("tallies must both have strata, clusters or replicate weights to add up, or neither")
-        groups = tuple(sorted({*self.groups, *other.groups}, key=group_order))
+        groups = in_order((*self.groups, *other.groups))
         mine, theirs = self.with_groups(groups), other.with_groups(groups)
         # A field that one of them lacks is missing in the sum.
         sums = {
@@ -401,24 +432,22 @@ class Tally(Saved):
         dropped = sum_of_invalid(self.dropped, other.dropped)
         return Tally(self.design, by=self.by, groups=groups, dropped=dropped, skipped_files=skipped, **sums)
 
-    def __radd__(self, other: object) -> Tally:
-        return self if type(other) is int and other == 0 else NotImplemented  # where `sum` begins
-
     def with_groups(self, groups: tuple[Group, ...]) -> Tally:
         """Return the same reports with these groups, in this order; new groups have no reports."""
         if groups == self.groups:
             return self
-        order = {group: index for index, group in enumerate(groups)}
-        index = [order[group] for group in self.groups]
+        index = numbers_of(self.groups, groups)
+        moved: dict[str, Any] = {
+            name: added_up(index, values, len(groups)) for name, values in self._summed_fields().items()
+        }
+        return replace(self, groups=groups, kept=self._renumbered(index), **moved)
 
-        def in_new_order(values: Counts) -> PerGroup:
-            total = np.zeros((len(groups), *values.shape[1:]), dtype=values.dtype)
-            total[index] = values
-            return total
+    def _summed_fields(self) -> dict[str, Any]:
+        fields = {name: getattr(self, name) for name in SUMMED}
+        return {name: np.asarray(values) for name, values in fields.items() if values is not None}
 
-        moved = {name: in_new_order(value) for name in SUMMED if (value := getattr(self, name)) is not None}
-        kept = None if self.kept is None else self.kept.renumbered(index)
-        return replace(self, groups=groups, kept=kept, **moved)
+    def _renumbered(self, numbers: list[int]) -> StoredReports | None:
+        return None if self.kept is None else self.kept.renumbered(numbers)
 
     def aggregate(self, by: str | Sequence[str] = ()) -> Tally:
         """Add up groups, for coarser groups or none: equal to a tally made at once with this `by`.
@@ -474,29 +503,24 @@ class Tally(Saved):
                 f"filter must be left out for a tally with {self.sample.described()}: the variance of a group depends "
                 "on the whole sample; estimate by group, or add groups up with aggregate"
             )
-        fields = {name: value[rows] for name in SUMMED if (value := getattr(self, name)) is not None}
-        kept = None if self.kept is None else self.kept.renumbered(new_numbers(rows, len(self.groups)))
+        fields = {name: values[rows] for name, values in self._summed_fields().items()}
+        kept = self._renumbered(new_numbers(rows, len(self.groups)))
         dropped = {} if np.any(self.unknown) else self.dropped  # the groups of invalid values are not known
         return replace(self, groups=tuple(self.groups[row] for row in rows), kept=kept, dropped=dropped, **fields)
 
     def summed(self, by: tuple[str, ...], keys: Sequence[Group], **more: Any) -> Tally:
         """Return the tally of the groups with these `keys`, one for each present group; equal keys are added up."""
-        groups = tuple(sorted(set(keys), key=group_order))
-        number = {group: index for index, group in enumerate(groups)}
-        index = [number[key] for key in keys]
-
-        def total(values: Counts) -> Any:
-            result = np.zeros((max(len(groups), 1), *values.shape[1:]), dtype=values.dtype)
-            np.add.at(result, index, values)
-            return result if by else result[0]
-
-        sums = {name: total(np.asarray(value)) for name in SUMMED if (value := getattr(self, name)) is not None}
+        groups = in_order(keys)
+        index = numbers_of(keys, groups)
+        fields = self._summed_fields().items()
+        sums: dict[str, Any] = {name: added_up(index, values, max(len(groups), 1)) for name, values in fields}
+        sums = sums if by else {name: values[0] for name, values in sums.items()}
         law = self.design.law
         for follows, name in ((law.sufficient == "histogram", "counts"), (law.exclusive, "n")):
             if follows:
                 sums.pop(name, None)
-        kept = None if self.kept is None else self.kept.renumbered(index)
-        facts = {name: getattr(self, name) for name in ("dropped", "skipped_files", "backend")} | {"kept": kept, **more}
+        facts = {name: getattr(self, name) for name in ("dropped", "skipped_files", "backend")}
+        facts |= {"kept": self._renumbered(index), **more}
         return Tally(self.design, by=by, groups=groups if by else (), **sums, **facts)
 
     def __eq__(self, other: object) -> bool:
@@ -561,23 +585,15 @@ class Tally(Saved):
         return loaded(path, cls.from_json)
 
     def __repr__(self) -> str:
-        reports = reports_counted(np.asarray(self.n).sum(), weighted=self.weighted)
-        groups = counted(len(self.groups), "group", "groups")
-        grouped = f" in {groups} by {printable(', '.join(self.by))}" if self.by else ""
         totals = self.counts.sum(axis=0) if self.by else self.counts
         shown = zip(totals[:COUNTS_IN_REPR], self.design.law.columns[:COUNTS_IN_REPR], strict=True)
         listed = ", ".join(f"{amount(number)} {label!r}" for number, label in shown)
         listed += ", ..." if totals.size > COUNTS_IN_REPR else ""
-        left_out = "".join(
-            f"; {int(np.sum(getattr(self, name))):,} {name}"
-            for name in ("missing", "unknown")
-            if np.any(getattr(self, name))
-        )
-        kinds = "answers" if self.counts_answers else "outputs"
+        kinds = f"among {totals.size:,} {'answers' if self.counts_answers else 'outputs'}"
         drawn = "" if self.sample is None else f", {printable(self.sample.described())}"
         skipped = counted(len(self.skipped_files), "file", "files")
-        left_out += f"; {skipped} skipped" if self.skipped_files else ""
-        return f"<Tally of {reports} among {totals.size:,} {kinds}{grouped}{drawn}: {listed}{left_out}>"
+        more = f"; {skipped} skipped" if self.skipped_files else ""
+        return f"<{self._described(kinds, drawn, listed)}{more}>"
 
 
 def grouping_from_json(fields: Document) -> dict[str, Any]:
@@ -628,6 +644,17 @@ def refuse_design(design: object, usage: str) -> None:
         raise TypeError(
             f"design must be a design, such as a RandomizedResponse, but got {type(design).__name__}: {usage}"
         )
+
+
+def in_order(groups: Iterable[Group]) -> tuple[Group, ...]:
+    """Return the distinct groups, in their fixed order."""
+    return tuple(sorted(set(groups), key=group_order))
+
+
+def numbers_of(keys: Iterable[Group], groups: Iterable[Group]) -> list[int]:
+    """Return the position of each key among the groups."""
+    positions = {group: position for position, group in enumerate(groups)}
+    return [positions[key] for key in keys]
 
 
 def group_order(group: Group) -> tuple[tuple[bool, bool, object], ...]:
@@ -840,7 +867,7 @@ def pool(tallies: Iterable[Tally]) -> Tally | Pool:
             raise ValueError(
                 "tallies with strata, clusters or replicate weights must be of one design to be put together"
             )
-    groups = tuple(sorted({group for part in parts for group in part.groups}, key=group_order))
+    groups = in_order(group for part in parts for group in part.groups)
     merged: dict[Design, Tally] = {}
     for part in parts:
         aligned = part.with_groups(groups)
