@@ -228,10 +228,7 @@ class OpenTally(GroupedReports):
             "version": VERSION,
             "design": self.design.to_dict(),
             "reports": lists if self.by else lists[0],
-            "missing": np.asarray(self.missing).tolist(),
-            "unknown": np.asarray(self.unknown).tolist(),
-            "by": list(self.by),
-            "groups": [list(group) for group in self.groups],
+            **self._groups_document(),
             **skipped_fields(self.skipped_files),
         }
 

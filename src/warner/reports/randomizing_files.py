@@ -73,36 +73,10 @@ def randomize_file(
 ) -> int:
     """Randomize a column of a file into another file, and return the number of rows.
 
-    Parameters
-    ----------
-    source : path
-        A CSV, Excel, Parquet, JSON-lines, SPSS, Stata or SAS file of true answers; ``-`` for CSV on standard input.
-    design : Design, OpenDomain or SplitQuestionnaire
-        What every answer goes through; a split questionnaire randomizes the columns of its questions.
-    target : path
-        Where the reports go, as CSV, Parquet or JSON lines by its ending; written whole or not at all. ``-`` for CSV on
-        standard output. Reports that are sets of answers are written in hexadecimal; into Parquet, as bytes. Those that
-        are three numbers are written with colons; into JSON lines and Parquet, as lists.
-    column : str, optional
-        The column of answers; may be left out where the file has only one.
-    keep : sequence of str
-        Other columns to carry along. The true answers never are.
-    memo : Memo, optional
-        Of a memoized design, what one person's device keeps: all answers of the file are then that person's.
-    nearest : bool
-        Round numbers to the nearest answer of the design, exactly, before they are randomized.
-    encoding : str, optional
-        The encoding of a text file that is not in UTF-8, such as ``"cp1252"``, or of an SPSS, Stata or SAS file that
-        does not tell it.
-    sheet : str, optional
-        The sheet of an Excel file; may be left out where there is only one.
-    progress : callable
-        Told the number of rows done, now and then.
-
-    Raises
-    ------
-    ValueError
-        For an answer outside the domain, or a missing one: it names the row, not the answer.
+    The options are those of `warner randomize`. A path ``-`` is CSV on standard input or output; `progress` is called
+    with the number of rows done, now and then. Reports are written whole or not at all; those that are sets of answers
+    in hexadecimal, into Parquet as bytes, and those that are three numbers with colons, into JSON lines and Parquet as
+    lists. An error for an answer outside the domain, or a missing one, names the row, not the answer.
     """
     columns: Devices = {column: design}
     if isinstance(design, SplitQuestionnaire):
@@ -125,8 +99,7 @@ def randomize_file(
         raise ValueError(f"{os.fspath(source)} holds no answers")
     answered = dict(zip(first, map(_answer_form, columns.values()), strict=False))
     kind = format_by_name(os.fspath(target)).kind
-    done = 0
-    undone = "what was printed is not to be used" if os.fspath(target) == "-" else "nothing was written"
+    done, undone = 0, _undone(target)
     with _writer(target, types) as write:
         for piece in itertools.chain([first], pieces):
             codes = []
@@ -157,16 +130,14 @@ def _rounded(values: list[Any], design: Design | OpenDomain) -> list[Any]:
     """Round numbers, which may be texts, to the nearest answer; None for anything else."""
     if isinstance(design, OpenDomain):
         raise ValueError("nearest must be left out for an open domain, whose answers are not on a scale")
-    domain = design.domain
-
-    def one(value: Any) -> Any:
+    refuse_texts(design.domain)
+    rounded: list[Any] = []
+    for value in values:
         try:
-            return nearest_answer(domain, value)
+            rounded.append(nearest_answer(design.domain, value))
         except ValueError:
-            return None
-
-    refuse_texts(domain)
-    return [one(value) for value in values]
+            rounded.append(None)
+    return rounded
 
 
 def _remedy(design: Design | OpenDomain, *, nearest: bool) -> str:
@@ -186,17 +157,14 @@ def randomize_lines(
     *,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> int:
-    """Randomize one answer per line into one report per line, without a header, and return the number of lines.
+    """Randomize one answer per line into one report per line, without a header, like the clients of `warner audit`.
 
-    For programs that talk to each other: `warner audit` runs clients of this form. A path ``-`` is standard input or
-    output; `progress` is called with the number of lines done, now and then. Reports are written whole or not at all.
-    An error for a line that is no answer of the domain names the line, not the answer.
+    Arguments, result and errors are those of `randomize_file`, with lines in the place of rows.
     """
     if not isinstance(design, OpenDomain):
         refuse_design(design, "randomize_lines(source, design, target)")
     answered, reported = _answer_form(design), design.report_form
-    done = 0
-    undone = "what was printed is not to be used" if os.fspath(target) == "-" else "nothing was written"
+    done, undone = 0, _undone(target)
     with _opened_lines(source) as lines, _written_lines(target) as file:
         while given := list(itertools.islice(lines, PIECE_ROWS)):
             codes, status = answered.read([line.removesuffix("\n").removesuffix("\r") for line in given], text=True)
@@ -208,6 +176,10 @@ def randomize_lines(
             done += len(reports)
             progress(done)
     return done
+
+
+def _undone(target: str | os.PathLike[str]) -> str:
+    return "what was printed is not to be used" if os.fspath(target) == "-" else "nothing was written"
 
 
 def _answer_form(design: Design | OpenDomain) -> Any:
@@ -252,13 +224,19 @@ def _opened_lines(source: str | os.PathLike[str]) -> Iterator[Iterator[str]]:
 
 
 @contextmanager
+def _standard_output(newline: str) -> Iterator[TextIO]:
+    output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline=newline, write_through=True)
+    try:
+        yield output
+    finally:
+        output.detach()
+
+
+@contextmanager
 def _written_lines(target: str | os.PathLike[str]) -> Iterator[TextIO]:
     if os.fspath(target) == "-":
-        standard_output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
-        try:
-            yield standard_output
-        finally:
-            standard_output.detach()
+        with _standard_output("\n") as output:
+            yield output
         return
     with written_whole(target) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         yield file
@@ -351,12 +329,8 @@ def _csv_rows(lines: TextIO, source: str, columns: Devices, keep: Sequence[str])
 def _writer(target: str | os.PathLike[str], types: Document) -> Iterator[Write]:
     name = os.fspath(target)
     if name == "-":
-        standard_output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="", write_through=True)
-        try:
-            with _csv_writer(standard_output) as write:
-                yield write
-        finally:
-            standard_output.detach()
+        with _standard_output("") as output, _csv_writer(output) as write:
+            yield write
         return
     with written_whole(target) as part, writer_of(name)(part, types, zipped=is_zipped(name)) as write:
         yield write

@@ -77,7 +77,7 @@ Group: TypeAlias = tuple[Any, ...]  # one value for each name in `by`
 
 
 class GroupedReports(Saved):
-    """What tallies of a list of answers and of an open domain have in common: reports of one design, in groups."""
+    """Counted reports of one design, in groups: a tally of a list of answers, or of an open domain."""
 
     design: Any
     n: PerGroup
@@ -108,6 +108,10 @@ class GroupedReports(Saved):
     def shown_epsilon(self) -> str:
         """Write the epsilon of one report, rounded up."""
         return str(self.design.shown_epsilon())
+
+    def _groups_document(self) -> Document:
+        left_out: Document = {name: np.asarray(getattr(self, name)).tolist() for name in ("missing", "unknown")}
+        return left_out | {"by": list(self.by), "groups": [list(group) for group in self.groups]}
 
     def _refuse_other(self, other: GroupedReports, facts: Mapping[str, str]) -> None:
         for name, what in facts.items():
@@ -206,33 +210,33 @@ class Tally(GroupedReports):
         if self.squares is None and array.dtype.kind == "f":
             raise ValueError("counts must be whole numbers, or come with squares, the sum of the squared weights")
         histograms = as_histograms(self._as_weights(array), width)
-        for name in ("missing", "unknown", "people"):
-            value = np.asarray(0 if getattr(self, name) is None else getattr(self, name))
-            if value.dtype.kind not in "iu" or not ((value >= 0) & (value <= LARGEST_TOTAL)).all():
+        given = {name: getattr(self, name) for name in ("missing", "unknown", "people", "squares")}
+        numbers = {name: np.asarray(value) for name, value in given.items() if value is not None}
+        for name, value in numbers.items():
+            whole = value.dtype.kind in "iu" and ((value >= 0) & (value <= LARGEST_TOTAL)).all()
+            if name != "squares" and not whole:
                 raise ValueError(
                     f"{name} must be a whole number from 0 to 2^53, but got {reprlib.repr(value.tolist())}"
                 )
-        for name in ("missing", "unknown", "squares", "people"):
-            value = np.asarray(0 if getattr(self, name) is None else getattr(self, name))
             if value.dtype.kind not in "iuf" or not (value >= 0).all() or value.shape not in {(), shape[:-1]}:
                 raise ValueError(f"{name} must be a number of at least 0, for each group if there are groups")
         refuse_impossible(histograms.counts, self.design.law)
-        array = np.array(histograms.counts)  # a private copy
-        array.flags.writeable = False
-        object.__setattr__(self, "counts", array)
-        n = (
-            histograms.n
-            if self.n is None and self.design.law.exclusive
-            else number_of_reports(self.n, array, self.design.law)
-        )
+        array = self._keep_private("counts", histograms.counts)
+        follows = self.n is None and self.design.law.exclusive
+        n = histograms.n if follows else number_of_reports(self.n, array, self.design.law)
         refuse_other_total(self.histogram, n)
         refuse_squares(self.squares, n)
         object.__setattr__(self, "n", n[()])
         object.__setattr__(self, "_largest", histograms.largest)
-        for name in ("missing", "unknown", "squares", "people"):
-            value = getattr(self, name)
-            if value is not None and self.by:
-                object.__setattr__(self, name, np.broadcast_to(np.asarray(value), shape[:-1]))
+        for name, value in numbers.items() if self.by else ():
+            object.__setattr__(self, name, np.broadcast_to(value, shape[:-1]))
+
+    def _keep_private(self, name: str, counts: Counts) -> Counts:
+        """Set a field to a read-only copy, and return it."""
+        array = np.array(counts)
+        array.flags.writeable = False
+        object.__setattr__(self, name, array)
+        return array
 
     def _as_weights(self, array: Counts) -> Counts:
         return array.astype(np.float64) if self.squares is not None and array.dtype.kind in "iu" else array
@@ -253,9 +257,7 @@ class Tally(GroupedReports):
         if self.squares is None and array.dtype.kind == "f":
             raise ValueError("histogram must be whole numbers, or come with squares, the sum of the squared weights")
         histogram = as_histograms(self._as_weights(array), len(types), "histogram")
-        array = np.array(histogram.counts)
-        array.flags.writeable = False
-        object.__setattr__(self, "histogram", array)
+        array = self._keep_private("histogram", histogram.counts)
         if self.n is None:
             object.__setattr__(self, "n", histogram.n[()])
         counts = types.support(array)
@@ -267,11 +269,11 @@ class Tally(GroupedReports):
             raise ValueError("counts must be whole numbers of at most 2^53, or sums of weights")
         elif counts is not None and not agree(np.asarray(self.counts), counts):
             raise ValueError("counts must be those that follow from the histogram, but they differ")
-        total = types.total_support(array)
-        if total is not None and not agree(np.asarray(self.counts).sum(axis=-1), total):
+        total, found = types.total_support(array), np.asarray(self.counts).sum(axis=-1)
+        if total is not None and not agree(found, total):
             raise ValueError(
                 f"counts must sum to the sizes of all sets, which by the histogram are {total.tolist()}, but sum to "
-                f"{np.asarray(self.counts).sum(axis=-1).tolist()}"
+                f"{found.tolist()}"
             )
 
     # A tally as others see it, be it one or several
@@ -516,9 +518,8 @@ class Tally(GroupedReports):
         sums: dict[str, Any] = {name: added_up(index, values, max(len(groups), 1)) for name, values in fields}
         sums = sums if by else {name: values[0] for name, values in sums.items()}
         law = self.design.law
-        for follows, name in ((law.sufficient == "histogram", "counts"), (law.exclusive, "n")):
-            if follows:
-                sums.pop(name, None)
+        for name in ["counts"] * (law.sufficient == "histogram") + ["n"] * law.exclusive:  # which follow
+            sums.pop(name, None)
         facts = {name: getattr(self, name) for name in ("dropped", "skipped_files", "backend")}
         facts |= {"kept": self._renumbered(index), **more}
         return Tally(self.design, by=by, groups=groups if by else (), **sums, **facts)
@@ -526,13 +527,12 @@ class Tally(GroupedReports):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
             return NotImplemented
-        same = (self.design, self.by, self.groups) == (other.design, other.by, other.groups)
-        mine, theirs = (None if one.sample is None else one.sample.to_dict() for one in (self, other))
-        return (
-            same
-            and mine == theirs
-            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in SUMMED if name != "people")
+        mine, theirs = (
+            (one.design, one.by, one.groups, None if one.sample is None else one.sample.to_dict())
+            for one in (self, other)
         )
+        arrays = (name for name in SUMMED if name != "people")
+        return mine == theirs and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in arrays)
 
     def __hash__(self) -> int:
         return hash((self.design, self.by, self.groups, self.counts.sum()))
@@ -548,10 +548,7 @@ class Tally(GroupedReports):
             "counts": self.counts.tolist(),
             **({} if self.design.law.exclusive else {"n": np.asarray(self.n).tolist()}),
             **({} if self.histogram is None else {"histogram": self.histogram.tolist()}),
-            "missing": np.asarray(self.missing).tolist(),
-            "unknown": np.asarray(self.unknown).tolist(),
-            "by": list(self.by),
-            "groups": [list(group) for group in self.groups],
+            **self._groups_document(),
             "squares": None if self.squares is None else np.asarray(self.squares).tolist(),
             **({} if self.people is None else {"people": np.asarray(self.people).tolist()}),
             **({} if self.sample is None else {"sample": self.sample.to_dict()}),
@@ -678,6 +675,11 @@ def group_order(group: Group) -> tuple[tuple[bool, bool, object], ...]:
 POOL_FORMAT = "warner pool"
 
 
+def _total(name: str, meaning: str) -> Any:
+    """Property of a pool: the sum over its collections."""
+    return property(lambda tallies: sum(getattr(part, name) for part in tallies.parts), doc=meaning)
+
+
 @dataclass(frozen=True, repr=False)
 class Pool(Saved):
     """Reports on the same answers collected under several designs; each respondent answers under one.
@@ -696,6 +698,10 @@ class Pool(Saved):
     _format = POOL_FORMAT
     sample = None  # complex samples are not pooled
     counts_answers = False  # counts under several designs cannot be shown next to the answers
+    n = _total("n", "Number of reports in all collections, of each group.")
+    missing = _total("missing", "Number of rows left out because the value was missing.")
+    unknown = _total("unknown", "Number of rows left out because the value was not in the domain.")
+    effective = _total("effective", "Effective number of reports, of each group.")
 
     @property
     def domain(self) -> Labels:
@@ -718,21 +724,6 @@ class Pool(Saved):
         return self.parts[0].groups
 
     @property
-    def n(self) -> PerGroup:
-        """Number of reports in all collections, of each group."""
-        return sum(part.n for part in self.parts)
-
-    @property
-    def missing(self) -> PerGroup:
-        """Number of rows left out because the value was missing."""
-        return sum(part.missing for part in self.parts)
-
-    @property
-    def unknown(self) -> PerGroup:
-        """Number of rows left out because the value was not in the domain."""
-        return sum(part.unknown for part in self.parts)
-
-    @property
     def skipped_files(self) -> Mapping[str, str]:
         """Files that were skipped, with the reasons."""
         return {file: reason for part in self.parts for file, reason in part.skipped_files.items()}
@@ -746,11 +737,6 @@ class Pool(Saved):
     def simple(self) -> bool:
         """Return True if this is a simple random sample, without weights; complex samples are not pooled."""
         return not self.weighted
-
-    @property
-    def effective(self) -> PerGroup:
-        """Effective number of reports, of each group."""
-        return sum(part.effective for part in self.parts)
 
     @property
     def answered(self) -> Mask:
