@@ -87,8 +87,7 @@ def main() -> None:
 def run() -> None:
     """Run the command line, and end the process without the interpreter's finalization.
 
-    Finalization takes as long as reading a small file, and DuckDB prints errors about objects that are alive then.
-    Files are closed and streams flushed at this point.
+    That takes as long as reading a small file, and DuckDB prints errors about objects that are alive then.
     """
     try:
         main()

@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from warner.inference.presence import Presence
     from warner.inference.ranking import Ranking
     from warner.inference.totals import Totals
-    from warner.output.canvas import Picture
 
 ANSWERS_DRAWN = 30  # with a name each
 
@@ -676,30 +675,47 @@ class Estimate(TableResult):
         matplotlib Axes
             The axes that were drawn on; its figure is ``.figure``.
         """
-        options = {"level": level, "target": target, "simultaneous": simultaneous, "anytime": anytime}
-        return self._picture(rows=rows, cumulative=cumulative, title=title, **options).plot(ax)
-
-    def _picture(
-        self, *, rows: int = ANSWERS_DRAWN, cumulative: bool = False, title: str | None = None, **options: Any
-    ) -> Picture:
         from warner.output.estimate_plots import estimate_picture
 
-        return estimate_picture(self, Confidence(**options), rows=rows, cumulative=cumulative, title=title)
+        confidence = Confidence(level, target, simultaneous, anytime)
+        return estimate_picture(self, confidence, rows=rows, cumulative=cumulative, title=title).plot(ax)
 
-    def save_plot(self, path: str | os.PathLike[str], **options: Any) -> None:
+    def save_plot(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        level: float = 0.95,
+        target: str = "population",
+        simultaneous: bool = False,
+        anytime: bool = False,
+        rows: int = ANSWERS_DRAWN,
+        cumulative: bool = False,
+        title: str | None = None,
+    ) -> None:
         """Plot the estimate to a PNG, SVG or PDF file, atomically; no display is needed.
 
         Parameters
         ----------
         path : path
             Where to write it; the format follows from its ending: .png, .svg or .pdf.
-        **options
-            Options of `plot`, except ``ax``.
+        level, target, simultaneous, anytime, rows, cumulative, title
+            As for `plot`.
         """
-        self._picture(**options).save(path)
+        from warner.output.estimate_plots import estimate_picture
+
+        confidence = Confidence(level, target, simultaneous, anytime)
+        estimate_picture(self, confidence, rows=rows, cumulative=cumulative, title=title).save(path)
 
     def save_page(
-        self, path: str | os.PathLike[str], *, title: str | None = None, question: str | None = None, **options: Any
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        question: str | None = None,
+        level: float = 0.95,
+        target: str = "population",
+        simultaneous: bool = False,
+        anytime: bool = False,
     ) -> None:
         """Write one HTML page with results, their accuracy, and the method.
 
@@ -713,12 +729,12 @@ class Estimate(TableResult):
             The page's headline.
         question : str, optional
             The question that people were asked, word for word.
-        **options
-            Options of `table`.
+        level, target, simultaneous, anytime
+            Of the intervals, as for `table`.
         """
         from warner.output.pages import save_page
 
-        save_page(self, path, Confidence(**options), title=title, question=question)
+        save_page(self, path, Confidence(level, target, simultaneous, anytime), title=title, question=question)
 
     def _name(self) -> str:
         """Name of the estimator; for auto, also of its choice."""

@@ -1,12 +1,9 @@
-r"""Numerical building blocks that SciPy lacks: bisection, bracketed roots, and three special functions.
+"""Numerical building blocks that SciPy lacks: bisection, bracketed roots, and three special functions.
 
-A condition here fails up to some value and holds from true on, so that each look at the middle of an interval that
-contains that value halves it. SciPy does not search whole numbers, and its root finders return a point on either side
-of the root, whereas the limits of an interval must lie on the known side. The import of `scipy.optimize` alone takes
-about half as long as `warner estimate`.
-
-`scipy.special.kl_div` is the same deviance, but loses its digits by cancellation: of the counts 1e9 and 1e9 + 1 it
-returns 0 instead of 5e-10. Stirling's remainder is not in SciPy, and its beta tails are NaN at isolated values.
+SciPy does not search whole numbers, and its root finders return a point on either side of the root, whereas the limits
+of an interval must lie on the known side. The import of `scipy.optimize` alone takes about half as long as
+`warner estimate`. `scipy.special.kl_div` loses the digits of the deviance by cancellation: of the counts 1e9 and
+1e9 + 1 it returns 0 instead of 5e-10. Stirling's remainder is not in SciPy; its beta tails are NaN at some values.
 """
 
 from __future__ import annotations

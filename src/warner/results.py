@@ -1,10 +1,7 @@
 """Results: tables that are declared once, from which text, JSON, data frames, HTML and tables for papers follow.
 
 A result declares its columns, a title and notes (`TableResult`). A column has an array for programs, under its name,
-and texts for readers, under its heading. Estimates with standard errors and intervals are written by one rule each
-(`Estimates`): numbers to two digits of their standard error; shares in percent, all with the same decimals, and "(%)"
-in the heading; differences of shares with their sign; intervals as "low to high" in one column; p-values with three
-decimals, or as "<0.001".
+and texts for readers, under its heading. Estimates are written by one rule each (`Estimates`).
 """
 
 from __future__ import annotations
@@ -177,7 +174,7 @@ class TableResult(Result):
 
     A subclass declares its columns, title and notes once; arrays, JSON, data frames, text, HTML and tables for papers
     follow. Options, such as ``level=``, are parameters of `_columns`; `_title`, `_footnotes` and `_facts` accept them
-    too. The functions below the class, such as `typeset`, return these parts to other modules.
+    too.
     """
 
     # Name of the rows in JSON; None: each column is a field of the document; empty: JSON has the facts only
@@ -235,26 +232,6 @@ class TableResult(Result):
 def typeset(result: Result, *given: Any, **options: Any) -> Printed:
     """Return the table of a result for a paper: headings and texts, a title and notes."""
     return result._printed(*given, **options)
-
-
-def title_of(result: TableResult) -> str:
-    """Return the line above the table, without a full stop."""
-    return result._title()
-
-
-def footnotes_of(result: TableResult, *given: Any, **options: Any) -> Sequence[str]:
-    """Return the sentences below the table."""
-    return result._footnotes(*given, **options)
-
-
-def document_of(result: Result, **options: Any) -> Document:
-    """Return the fields of ``to_dict()``, with large tables as `TableRows`, which `as_json` writes at once."""
-    return result._json_fields(**options)
-
-
-def summaries_of(result: Result, **options: Any) -> Sequence[Any]:
-    """Return the results that the text of a result has in its sentences, such as the mean."""
-    return result._summaries(**options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -435,7 +412,7 @@ def _json(value: Any) -> str:
 
 
 def as_json(fields: Document) -> str:
-    """Write the document of `document_of` or `to_dict` as JSON; rows of tables are fields of the document itself."""
+    """Write the document of `to_dict` or `_json_fields` as JSON; rows of tables are fields of the document itself."""
     tables: dict[str, TableRows] = {}
 
     def named(value: Any) -> str:
@@ -466,10 +443,7 @@ def as_csv(table: dict[str, Counts]) -> str:
 
 
 def formulas_in(table: dict[str, Counts]) -> str:
-    """Warning about names that a spreadsheet program would run as formulas if it opened the table as CSV; else empty.
-
-    CSV has no escape that spreadsheet programs respect and all other programs read back unchanged.
-    """
+    """Warning about names that a spreadsheet program would run as formulas, which CSV cannot prevent; or empty."""
     texts = [text for column in table.values() if column.dtype.kind in "OUT" for text in column.tolist()]
     found = [text for text in dict.fromkeys([*table, *texts]) if isinstance(text, str) and like_formula(text)]
     if not found:

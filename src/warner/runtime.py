@@ -4,12 +4,8 @@ Two measured savings of processor time in `warner estimate` on a small file (255
 first use. The parts of NumPy that `scipy.special` imports without need, mostly `numpy.f2py` and `numpy.testing`, take
 42 ms; neither NumPy nor SciPy has a public way to leave them out. Narwhals takes 14 ms.
 
-Work that does not fit into memory raises an error before it begins. `psutil` would be one more dependency, and it does
-not read the limit of a container, which is often far below the memory of the machine.
-
-Progress goes to the logger `warner.progress`: no message in the first two seconds, and counts of steps only, never
-data. In Python, `logging.basicConfig(level=logging.INFO)` shows it. On a terminal, the command line shows the latest
-message in a line that it removes at the end.
+`psutil` would be one more dependency, and it does not read the memory limit of a container. Progress goes to the logger
+`warner.progress`: no message in the first two seconds, and counts of steps only, never data.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-r"""Tables for papers: Markdown, LaTeX, and HTML, which word processors open.
+"""Tables for papers: Markdown, LaTeX, and HTML, which word processors open.
 
-An estimate is written to two digits of its standard error: the others are noise. Shares of one column have the same
-decimals, in percent: two, one where every interval is wider than 20 points, and more where one is shorter than 0.2. A
-p-value has three decimals, and is below 0.001 otherwise. No number has a power of ten.
+An estimate is written to two digits of its standard error: the others are noise. No number has a power of ten.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from warner import CutoffResponse, SquareWave, estimate, grid, load_design, regress, tally
-from warner.results import summaries_of, typeset
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,7 +82,7 @@ def test_means_quantiles_and_shares_are_those_of_the_library(prompt: Prompt, rep
     assert document["quantiles"] == [result.median().to_dict(), result.quantile(0.9).to_dict()]
     assert document["shares"] == [result.interval(above=50).to_dict(), result.interval(below=20).to_dict()]
     text = prompt.prints(*base, *asked)
-    for number in summaries_of(result):  # the table
+    for number in result._summaries():  # the table
         assert all(one in text for one in number.value_texts()[0])
     for found in (result.quantile(0.9), result.interval(above=50)):
         assert found.text() in text

@@ -37,7 +37,7 @@ from warner.designs.facts import counts_everyone
 from warner.estimation import estimated
 from warner.inference.intervals import mirrored
 from warner.inference.means import quantile_places, values_of
-from warner.results import summaries_of, typeset
+from warner.results import typeset
 
 NUMBERS = reference("numbers")
 DESIGNS = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
@@ -650,7 +650,7 @@ def test_one_truth_at_every_door() -> None:
     assert document["mean"] == result.mean(level=0.9).to_dict()
     assert document["quantiles"] == [result.median(level=0.9).to_dict()]
     assert document["standard_deviation"] == result.standard_deviation(level=0.9).to_dict()
-    for number in summaries_of(result):
+    for number in result._summaries():
         assert all(text in result.text() for text in number.value_texts()[0])
     plain = estimated(some_reports(RandomizedResponse(range(18, 50), odds=(9, 1))))  # whose numbers may be codes
     assert "mean" not in plain.to_dict()

@@ -19,7 +19,7 @@ from references import reference
 from warner import Mechanisms, RandomizedResponse, SubsetSelection, mechanisms, plan, surveys
 from warner.designs import MECHANISMS
 from warner.planning.mechanisms import candidates, decoding_steps, preferred
-from warner.results import title_of, typeset
+from warner.results import typeset
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -434,7 +434,7 @@ def test_mechanisms_and_its_result_are_public() -> None:
 
 
 def test_one_person_is_not_several() -> None:
-    assert title_of(mechanisms(3, epsilon=1, people=1)).endswith(
+    assert mechanisms(3, epsilon=1, people=1)._title().endswith(
         "interval half-width of 1 respondent in the worst case"
     )
 

@@ -1,8 +1,4 @@
-"""Output of results: text, JSON or CSV on standard output, or a file in the format of its ending.
-
-Each command has one of the groups of options below and validates it before anything is read. No output replaces an
-input, and files are written atomically.
-"""
+"""Output of results: text, JSON or CSV on standard output, or a file in the format of its ending."""
 
 from __future__ import annotations
 
@@ -24,10 +20,9 @@ if TYPE_CHECKING:
 
 
 class Delivery(NamedTuple):
-    """A result with the options of its table, such as the level, and further quantities.
+    """A result with the options of its table, such as the level, and further quantities, by their names in JSON.
 
-    Further quantities are printed below the text and under their names in JSON; tables show only them, with `notes` in
-    a paper, or one that is `shown`. `rows` limits the rows of the text.
+    Tables show only further quantities, with `notes` in a paper, or one that is `shown`; `rows` limits the text.
     """
 
     result: Result
@@ -39,10 +34,8 @@ class Delivery(NamedTuple):
 
     def text(self) -> str:
         """Return the text of the result, and of the further quantities that it does not contain."""
-        from warner.results import summaries_of
-
         limit = {} if self.rows is None else {"rows": self.rows}
-        known = [one.to_dict() for one in summaries_of(self.result, **self.options)] if self.further else []
+        known = [one.to_dict() for one in self.result._summaries(**self.options)] if self.further else []
         further = [quantity.text() for quantity in self._quantities if quantity.to_dict() not in known]
         return "\n\n".join([self.result.text(**limit, **self.options), *further])
 
@@ -62,13 +55,13 @@ class Delivery(NamedTuple):
         return Quantities(tuple(self._quantities), self.notes), {}
 
     def json(self) -> str:
-        from warner.results import as_json, document_of
+        from warner.results import as_json
 
         quantities = {
             name: [one.to_dict() for one in value] if isinstance(value, list) else value.to_dict()
             for name, value in self.further.items()
         }
-        return as_json(document_of(self.result, **self.options) | quantities)
+        return as_json(self.result._json_fields(**self.options) | quantities)
 
     def csv(self) -> str:
         from warner.results import as_csv

@@ -1,8 +1,6 @@
-"""The command design: designs from words of the command line.
+"""The command design: a name from a registry, and ``key=value`` for its parameters.
 
-A design has a name and ``key=value`` for its parameters; `MECHANISMS`, `REPEATED_DESIGNS` and `SURVEYS` are the only
-lists of names. The parameters are the ``parameters`` of a mechanism, or the signature of the function of a design for
-repeated questions or a survey design.
+These are the ``parameters`` of a mechanism, or those of the function that makes a design.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import warner
 from warner.cli.delivering import Delivery, TableForms, refuse_overwriting
 from warner.cli.messages import tell, warn, working
 from warner.cli.sources import NOT_FIXED, Source
-from warner.cli.values import generator, groups_named, values_from_text
+from warner.cli.values import generator, groups_named, two_numbers, values_from_text
 from warner.designs.labels import Labels, from_text
 from warner.estimation import Estimate, estimated
 from warner.estimators import METHODS
@@ -128,21 +128,13 @@ def _about_numbers(
         result["quantiles"] = [estimate.quantile(tau, values, **settings) for tau in taus]
     beyond: list[dict[str, Any]] = [{"above": number} for number in questions.above]
     beyond += [{"below": number} for number in questions.below]
-    beyond += [{"within": _two_numbers(text)} for text in questions.within]
+    beyond += [{"within": two_numbers("--within", text, "18,25")} for text in questions.within]
     if beyond:
         result["shares"] = [estimate.interval(values=values, anytime=anytime, **one, **confidence) for one in beyond]
     if questions.totals:
         people = questions.population[0] if len(questions.population) == 1 else list(questions.population) or None
         result["totals"] = estimate.totals(people, values, level=confidence["level"])
     return result
-
-
-def _two_numbers(text: str) -> tuple[float, float]:
-    try:
-        least, most = map(float, text.split(","))
-    except ValueError:
-        raise ValueError(f"--within must be two numbers, as 18,25, but got {text!r}") from None
-    return least, most
 
 
 def _pair(text: str, domain: Labels, between: tuple[str, str] | None) -> tuple[tuple[Any, ...], Any]:

@@ -1,9 +1,7 @@
 """Options from fields: a command is a frozen dataclass whose fields are options, or dataclasses of several options.
 
-A field ``str | None`` is an option with a word, ``bool`` a flag, ``tuple[...]`` a repeatable option; the default is the
-default of the field. `texts` has the names, values and help. Fields with texts under "Arguments" are arguments; fields
-without a text have no option. Options have the names of the Python arguments, so that an error about an argument
-becomes an error about an option.
+Fields with texts under "Arguments" are arguments; fields without a text have no option. Options have the names of the
+Python arguments, so that an error about an argument becomes an error about an option.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from warner import PowerPlan, SplitPlan
@@ -11,7 +10,7 @@ from warner.cli.delivering import deliver_text, refuse_overwriting
 from warner.cli.designing import is_open, name_of, open_domain
 from warner.cli.options import DesignGiven, number_or_column
 from warner.cli.sources import Source
-from warner.cli.values import generator, labels_in, number_grid, values_from_text
+from warner.cli.values import generator, labels_in, number_grid, two_numbers, values_from_text
 from warner.designs import OpenDomain, load_design
 from warner.designs.labels import Labels, canonical, from_text
 from warner.reports.options import Columns, Input
@@ -58,7 +57,7 @@ def plan(options: commands.Plan) -> None:
         "rng": generator(options.seed),
         "quantity": number_or_column(options.quantity),
         "values": None if options.values is None else values_from_text(options.values, _labels(answers)),
-        "shares": None if options.shares is None else _pair(options.shares),
+        "shares": None if options.shares is None else two_numbers("--shares", options.shares, "0.3,0.1"),
         "other_design": None if options.other_design is None else load_design(options.other_design),
     }
     alike = {name: getattr(options, name) for name in PLANNED_ALIKE}
@@ -113,13 +112,6 @@ def _pilot(options: commands.Plan) -> Tally | Pool | None:
     given = DesignGiven((str(options.design),))
     with Source([options.pilot], Input(Columns(column=options.column))).tallied(given) as pilot:
         return pilot
-
-
-def _pair(text: str) -> tuple[float, float]:
-    with suppress(ValueError):
-        first, second = map(float, text.split(","))
-        return first, second
-    raise ValueError(f"--shares must be two numbers, as 0.3,0.1, but got {text!r}")
 
 
 def _labels(answers: Any) -> Labels:

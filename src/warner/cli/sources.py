@@ -86,11 +86,6 @@ class Source:
         """Return the source that these options of a command describe."""
         return cls(options.files, Input(options.columns, options.reading, options.sample), options.origin)
 
-    @property
-    def of_database(self) -> bool:
-        (file, *_) = self.files
-        return self.origin.table is not None or ("://" in file and not REMOTE.match(file))
-
     @cached_property
     def piped(self) -> bool:
         """True if a file is a pipe, which can be read only once."""
@@ -187,15 +182,16 @@ class Source:
         """Open the files, the table of a database, or the database of a survey."""
         if len(self.files) > 1 and (self.options.columns.question is not None or self.origin.table is not None):
             raise ValueError(f"a database must be given alone, but got {len(self.files)} files")
+        alone = len(self.files) == 1 and not self.piped
         if self.of_survey:
             yield self.files[0]
-        elif len(self.files) == 1 and self.of_database:
+        elif self.origin.table is not None or (alone and isinstance(self.inspected, str)):
             yield database_table(self.files[0], self.origin.table)
         elif self.piped:
             with ExitStack() as stack:
                 yield Files.at([stack.enter_context(self._spool(file)) for file in self.files])
         else:
-            yield self.inspected if len(self.files) == 1 else Files.at([Path(file) for file in self.files])
+            yield self.inspected if alone else Files.at([Path(file) for file in self.files])
 
     def refuse_reading(self, saved: Sequence[Path]) -> None:
         """Raise an error for options of reading reports, or for a saved tally that is given twice."""

@@ -32,6 +32,14 @@ def whole_numbers(labels: Sequence[str], message: str) -> list[int]:
         raise ValueError(message) from None
 
 
+def two_numbers(option: str, text: str, example: str) -> tuple[float, float]:
+    try:
+        first, second = map(float, text.split(","))
+    except ValueError:
+        raise ValueError(f"{option} must be two numbers, as {example}, but got {text!r}") from None
+    return first, second
+
+
 def generator(seed: int | None) -> np.random.Generator | None:
     """Return the generator of a simulation; None lets the library derive the seed from its input."""
     if seed is None:

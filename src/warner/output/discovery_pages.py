@@ -26,7 +26,6 @@ from warner.output.pages import (
     sortable_table,
     write_page,
 )
-from warner.results import title_of
 from warner.text import (
     TIGHT,
     counted,
@@ -102,7 +101,7 @@ def _drawn(ax: Axes, discovery: Discovery, rows: _Rows, title: str | None) -> Ax
     facts.append(discovery.promise())
     notes = [f"the {len(rows.values)} most common of {len(rows.values) + rows.more:,} found values"] * bool(rows.more)
     above = canvas.add_legend(ax, legend)
-    canvas.add_heading(ax, [*facts, *notes, *legend.notes], title_of(discovery) if title is None else title, above)
+    canvas.add_heading(ax, [*facts, *notes, *legend.notes], discovery._title() if title is None else title, above)
     return ax
 
 
@@ -225,7 +224,7 @@ def save_discovery_page(
         "Rows left out": left_out_section(tally),
         "How it was computed": _computed(discovery),
     }
-    names = (title and printable(title), question and printable(question), printable(title_of(discovery)))
+    names = (title and printable(title), question and printable(question), printable(discovery._title()))
     first = [f"<div class='headline'>{_headline(discovery)}</div>", picture]
     write_page(path, names, printable(" · ".join(facts)), first, sections)
 

@@ -29,7 +29,7 @@ from warner.inference.answer_tables import (
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.estimate_plots import DEFAULT_TITLE, axis_of, estimate_picture
 from warner.output.group_plots import TITLE, TREND_TITLE, group_picture, number_picture
-from warner.results import footnotes_of, title_of, typeset
+from warner.results import typeset
 from warner.text import TIGHT, counted, group_name, level_text, printable, quoted, reports_counted, rounded_up
 from warner.text import sentence as as_sentence
 from warner.typesetting import amount_cells, count_cells, fragment, percent_cells, share_decimals
@@ -649,15 +649,13 @@ def save_group_page(
     computed = WALKED if estimates.along else ANY if estimates.law == "any" else POOLED
     sections = {
         "Table of results": table,
-        "How to read the table": bullets(
-            escape(as_sentence(note)) for note in footnotes_of(estimates, level, kind=kind)
-        ),
+        "How to read the table": bullets(escape(as_sentence(note)) for note in estimates._footnotes(level, kind=kind)),
         "How answers were randomized": design_section(tally),
         "Rows left out": left_out_section(tally),
         "How it was computed": f"<p>{computed}</p>",
     }
     names = (title, question, TITLE if estimates.along is None else TREND_TITLE)
-    write_page(path, names, title_of(estimates), [figure(picture, f"{drawn} by group")], sections)
+    write_page(path, names, estimates._title(), [figure(picture, f"{drawn} by group")], sections)
 
 
 def _group_table(estimates: GroupEstimates, level: float, kind: str) -> str:

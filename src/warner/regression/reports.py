@@ -16,7 +16,8 @@ from warner.designs.contract import Design, Device, listed_design
 from warner.designs.labels import MISSING, OUTSIDE, first_and_last
 from warner.regression.scores import column_scores, report_scores
 from warner.reports.counts import refuse_uninformative, refuse_unknown, unknown_values
-from warner.reports.loading import as_label, refuse_other_names
+from warner.reports.loading import refuse_other_names
+from warner.reports.options import as_label
 from warner.reports.queries import INSIDE
 from warner.text import counted
 

@@ -1,10 +1,5 @@
 """Answers to reports to counts.
 
-`randomizing` draws a report for each answer, in memory; `randomizing_files` does so for a file, a piece at a time.
-`loading` gives the columns and amounts of any data: in memory, in a data frame or in `files`, which `queries` count.
-`counting` makes a tally of them.
-`tallies` holds the result: counts with their design, which add up, can be pooled, and are all that an estimate needs.
-
 Its files::
 
     randomizing        randomize: labels in, reports out, from the operating system's randomness

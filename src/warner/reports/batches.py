@@ -1,8 +1,6 @@
-"""Columns of reports that nearly all differ, such as sets of answers: read and counted in batches.
+"""Columns of reports that nearly all differ, such as sets of answers: read and counted in batches, which are added up.
 
-Grouping by the value would gain nothing, so batches of a few megabytes go through memory, each as soon as its engine
-returns it, and only sums remain. On Dask and Spark each partition is counted where it is; warner must be installed
-there.
+On Dask and Spark each partition is counted where it is; warner must be installed there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Count reports: from an array, any data frame, a file or an engine.
-
-Engines count (`queries`), and only counted rows come to Python. The design's `report_form` interprets values; its law
-determines which counts a report adds to.
-"""
+"""Count reports of any data: engines count (`queries`), and only counted rows come to Python."""
 
 from __future__ import annotations
 

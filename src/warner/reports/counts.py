@@ -3,9 +3,6 @@
 Counts are whole numbers (int64) or sums of weights (float64), of shape (..., columns): one for each column of the
 design. Only a few counts of many answers are distinct (at most about sqrt(2 N) of N reports), and equal counts have
 equal shares, intervals and p-values: `Histograms.distinct` computes them once.
-
-Invalid values are listed with the label that they nearly match: a label in other case, with another space, or with an
-accent in two characters looks like the label.
 """
 
 from __future__ import annotations
@@ -24,6 +21,7 @@ import numpy as np
 from warner.arrays import LARGEST_TOTAL, Array, Counts, Integers, Mask
 from warner.designs.labels import OUTSIDE, Labels
 from warner.designs.report_forms import Form, all_reports
+from warner.reports.options import as_label
 from warner.text import counted, enumerated
 
 if TYPE_CHECKING:
@@ -139,11 +137,10 @@ class Histograms:
         return self._rows[index]
 
     def select(self, indices: Any) -> Histograms:
-        counts = self.counts[indices]
-        histogram = None if self.histogram is None else self.histogram[indices]
-        groups = None if self.groups is None else self.groups[indices]
-        effective = None if self.effective is None else self.effective[indices]
-        return Histograms(counts, self.n[indices], counts.max(initial=0), histogram, self.kept, groups, effective)
+        counts, n = self.counts[indices], self.n[indices]
+        parts = (self.histogram, self.groups, self.effective)
+        histogram, groups, effective = (None if part is None else part[indices] for part in parts)
+        return Histograms(counts, n, counts.max(initial=0), histogram, self.kept, groups, effective)
 
     def in_reports(self) -> tuple[Counts, Counts]:
         """Return counts and numbers of reports, with weights scaled to the effective number of reports.
@@ -155,10 +152,12 @@ class Histograms:
         effective = self.effective[..., np.newaxis]
         return np.minimum(self.counts * (effective / self.n[..., np.newaxis]), effective), self.effective
 
+    def _statistic(self, law: Law) -> Counts | None:
+        return {"counts": self.counts, "histogram": self.histogram, None: None}[law.sufficient]
+
     def has_likelihood(self, law: Law) -> bool:
         """Return True if counts, histogram or stored reports determine the likelihood."""
-        statistic = {"counts": self.counts, "histogram": self.histogram, None: None}[law.sufficient]
-        return statistic is not None or self.kept is not None
+        return self._statistic(law) is not None or self.kept is not None
 
     def streamed(self, law: Law) -> bool:
         """Return True if the likelihood requires reports that are read again at every pass."""
@@ -166,8 +165,7 @@ class Histograms:
 
     def blocks(self, law: Law) -> Iterator[Block]:
         """Iterate over the likelihoods of the reports of one histogram, with their frequencies."""
-        statistic = {"counts": self.counts, "histogram": self.histogram, None: None}[law.sufficient]
-        if statistic is not None:
+        if (statistic := self._statistic(law)) is not None:
             yield Block(law.likelihood(), statistic)
             return
         assert self.kept is not None
@@ -606,8 +604,7 @@ def selected_groups(by: tuple[str, ...], groups: tuple[Group, ...], columns: Map
 
 
 def _as_text(value: object) -> str | None:
-    """Return a value of a group as text, as command lines and text files contain it; 1.0 is 1."""
-    return None if value is None else str(int(value) if isinstance(value, float) and value.is_integer() else value)
+    return None if value is None else as_label(value)
 
 
 def new_numbers(rows: Sequence[int], groups: int) -> list[int]:

@@ -1,8 +1,4 @@
-"""Formats of other programs: other encodings, decimal commas, and codes such as -99 for missing values.
-
-A file in another encoding is read through a copy in UTF-8 (`files.in_utf8`). Everything else is a query on the columns,
-for files, data frames and tables alike. `Reading` (in `options`) describes the format.
-"""
+"""Formats of other programs: decimal commas, and codes such as -99 for missing values, as queries on the columns."""
 
 from __future__ import annotations
 
@@ -31,10 +27,7 @@ WITH_COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
 def translated(
     source: Table, reading: Reading, numbers: Iterable[str] | None = None, names: Iterable[str | None] = ()
 ) -> Table:
-    """Return a source with decimal points, and with missing values in the place of codes.
-
-    Points stand in columns of `numbers`, or in all; but not in those of `names`, such as reports and clusters.
-    """
+    """Return a source without codes, and with decimal points in the columns of `numbers` (or all) except `names`."""
     if reading.decimal == "." and not reading.missing:
         return replace(source, files=())
     schema = source.schema

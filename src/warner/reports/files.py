@@ -1,13 +1,7 @@
 """Files of reports: formats, paths, heads, and opening CSV, Parquet and JSON files in DuckDB.
 
-`FORMATS` is the table of file formats; a new format is a row there and a module that reads it. SPSS, Stata and SAS
-files are opened by `labelled`, Excel files by `excel`.
-
 The header of a text file determines its columns and its delimiter, without detection by the engine. A reader that
 detects a dialect may take another line for the header, or lines for comments, and silently omit reports.
-
-Hive, Spark, DuckDB, Polars and Arrow write large tables in folders such as ``day=1/region=north/``: the name of a
-folder contains the value of a column that the files below it do not have.
 """
 
 from __future__ import annotations
@@ -50,12 +44,10 @@ if TYPE_CHECKING:
 
 
 class Format(NamedTuple):
-    """File format: its endings, readers and writers.
+    """File format: its endings, and its names on standard input (`piped`).
 
     `reader` and `writer` are functions, as module:function, that are imported when they are used: a reader takes the
-    heads of files (`files.Reader` says what it gives), a writer the path of a file (`randomizing_files.Write`).
-    `piped` are the names that the kind has on standard input. Of some kinds all columns are read as `texts`; some are
-    `delimited` lines of text; some have `labelled` values.
+    heads of files and returns a `Reader`, a writer takes the path of a file (`randomizing_files.Write`).
     """
 
     kind: str
@@ -180,7 +172,10 @@ def _files(path: str) -> list[str]:
     if glob.has_magic(path) and not Path(path).exists():
         files = sorted(file for file in _matching(path) if not Path(file).is_dir())
     elif Path(path).is_dir():
-        files = sorted(_below(path))
+        known = tuple(ENDINGS)
+        entries = _FolderSearch(path).below(path, hidden=(".", "_"))
+        named = (entry for entry in entries if entry.name.lower().removesuffix(".gz").endswith(known))
+        files = sorted(str(Path(entry.path)) for entry in named if not entry.is_dir())
         if not files:
             endings = enumerated(list(ENDINGS), len(ENDINGS))
             raise FileNotFoundError(f"the folder {path} holds no file that ends in {endings}")
@@ -189,12 +184,6 @@ def _files(path: str) -> list[str]:
     if not files:
         raise FileNotFoundError(f"there is no file {path}")
     return files
-
-
-def _below(path: str) -> Iterator[str]:
-    for entry in _FolderSearch(path).below(path, hidden=(".", "_")):
-        if entry.name.lower().removesuffix(".gz").endswith(tuple(ENDINGS)) and not entry.is_dir():
-            yield str(Path(entry.path))
 
 
 def _matching(pattern: str) -> Iterator[str]:
@@ -209,14 +198,11 @@ def _matching(pattern: str) -> Iterator[str]:
             paths += [entry.path for entry in inside if last or entry.is_dir(follow_symlinks=False)]
             paths = list(dict.fromkeys(paths))
         elif glob.has_magic(part):
-            paths = [entry.path for path in paths for entry in search.inside(path) if _matches(entry.name, part)]
+            inside = (entry for path in paths for entry in search.inside(path) if fnmatch.fnmatch(entry.name, part))
+            paths = [entry.path for entry in inside if part.startswith(".") or not entry.name.startswith(".")]
         else:
             paths = [str(file) for path in paths if os.path.lexists(file := Path(path, part))]
     return (str(Path(path)) for path in paths if path)
-
-
-def _matches(name: str, part: str) -> bool:
-    return fnmatch.fnmatch(name, part) and (part.startswith(".") or not name.startswith("."))
 
 
 class _FolderSearch:
@@ -345,10 +331,7 @@ def gzip_errors(name: str) -> Iterator[None]:
 
 
 def refuse_damaged_text(name: str, *, lines: bool) -> None:
-    """Raise an error for content that DuckDB misreads silently: damaged gzip, and overlong `lines`.
-
-    DuckDB compares no checksums, and drops a last row that is longer than its buffer.
-    """
+    """Raise an error for content that DuckDB misreads silently: damaged gzip, and overlong last `lines`."""
     if not is_zipped(name) and Path(name).stat().st_size <= LINE_BYTES:
         return
     length = 0
@@ -402,10 +385,6 @@ class Head(NamedTuple):
             except DAMAGED_GZIP:
                 return cls(file, form.kind, None)
             return cls(file, form.kind, record, document)
-
-    @property
-    def is_database(self) -> bool:
-        return self.kind in DATABASES
 
     def header(self, *, secret: bool = False) -> tuple[list[str], str]:
         """Return the columns of a text file, and its delimiter; with `secret`, errors contain no names."""
@@ -522,10 +501,7 @@ def sql_text(text: str) -> str:
 
 
 class Reader(NamedTuple):
-    """Reader of files of one format as one relation, whose values may have labels.
-
-    `relation` takes the files, and True to add the names of their folders as columns of text.
-    """
+    """Reader of files of one format as one relation, with the names of their folders as columns if True is given."""
 
     relation: Callable[[Sequence[str], bool], Any]
     labels: Labels | None = None
@@ -540,9 +516,7 @@ def open_files(
 ) -> Table:
     """Open files of one format as a table; with `secret`, errors contain nothing of their content.
 
-    With `columns_only`, the frame of Parquet files, which `batches` reads, has no rows. From `reading` it uses the
-    sheet of an Excel file, and the encoding of SPSS, Stata and SAS files that do not state theirs. If bad files are to
-    be skipped, the table lists them, each with the reason.
+    With `columns_only`, the frame of Parquet files, which `batches` reads, has no rows.
     """
     skipped: dict[str, str] = {}
     files = Files.at(given)
@@ -648,10 +622,7 @@ def _read_through(relation: Any, file: str) -> None:
 
 @contextmanager
 def in_utf8(files: Files, encoding: str, skipped: dict[str, str] | None = None) -> Iterator[Files]:
-    """Yield temporary copies of text files in UTF-8; errors name the original files.
-
-    A file in another encoding is added to those `skipped`, with the reason, or raises an error if there are none.
-    """
+    """Yield temporary copies of text files in UTF-8; unreadable files are `skipped`, or raise errors that name them."""
     with tempfile.TemporaryDirectory() as folder:
         copies: dict[str, str] = {}
         for number, file in enumerate(files.names):

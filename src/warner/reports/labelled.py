@@ -2,9 +2,6 @@
 
 `readstat` reads them, some rows at a time. For DuckDB such files are an Arrow data set, so that a query reads only the
 columns that it uses. Values declared as missing are missing, and so are empty texts.
-
-`with_value_labels` reads a column with labels as labels or as codes: reports as the design has them, and other columns
-as their labels if every value has one.
 """
 
 from __future__ import annotations
@@ -13,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from warner.arrays import LARGEST_TOTAL
 from warner.reports.files import Head, Reader, partition, refuse_duplicates
+from warner.reports.options import as_label
 from warner.runtime import on_first_use
 
 if TYPE_CHECKING:
@@ -96,11 +94,9 @@ def scanned(database: Any, schema: Any, batches: Callable[[Sequence[str]], Itera
 
 
 def with_value_labels(source: Table, reports: Mapping[str, Sequence[Form]], others: Iterable[str] = ()) -> Table:
-    """Apply value labels: columns contain labels or codes, as required.
+    """Apply value labels: columns of `reports` contain labels or codes, as reports of these forms have them.
 
-    Columns of `reports` contain labels or codes as reports of these forms have them; `others` contain labels if every
-    value has one, and otherwise numbers. The new source has the labels of these other columns. Sources that cannot have
-    value labels stay as they are.
+    `others` contain labels if every value has one, and otherwise numbers; the new source has their labels.
     """
     if source.labels is None:
         return source
@@ -127,7 +123,7 @@ def _reported(name: str, dtype: Any, labels: Mapping[Any, str], forms: Sequence[
     texts = {label for form in forms if form.holds == "strings" for label in form.labels or ()}
     if not texts:
         return None
-    if texts.isdisjoint(labels.values()) and not texts.isdisjoint(map(_code_text, labels)):
+    if texts.isdisjoint(labels.values()) and not texts.isdisjoint(map(as_label, labels)):
         labels = {}
     column = written = nw.col(name)
     if dtype.is_numeric():
@@ -153,10 +149,6 @@ def _columns_fully_labelled(source: Table, schema: Document, names: Sequence[str
 
 def _is_whole(column: Frame) -> Frame:
     return (column == column.floor()) & (column.abs() <= LARGEST_TOTAL)
-
-
-def _code_text(code: Any) -> str:
-    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)
 
 
 def _replaced(column: Frame, labels: Mapping[Any, str], default: Frame | None) -> Frame:

@@ -2,33 +2,19 @@ r"""Complex samples: counts by primary sampling unit, and the variances that fol
 
 A tally of a complex sample also contains the counts of each *cell*: the reports of one group in one cluster and
 stratum, or of one group under one set of replicate weights. A group is a domain: all clusters of the sample count for
-it, including clusters without respondents of the group. Cells add up as tallies do. Sampling models are linear in the
-counts, so they are evaluated once more for each cell, for any design.
+it, including clusters without respondents of the group. Sampling models are linear in the counts, so they are evaluated
+once more for each cell, for any design.
 
-**Linearized variances** (Taylor series) of strata, clusters, weights and finite populations; jackknife.
-
-Every design gives each report a score a, with :math:`E a = b + g y` given the respondent, whose y is 1 in a set of
-answers and 0 outside; base b and gain g belong to the design (0 and 1 for unbiased scores). So a complex sample of y
-becomes one of a: randomization adds variance between respondents, which the spread of scores between clusters contains.
-The frequency is Hájek's :math:`f = \sum w_i a_i / \sum w_i`; with :math:`u_i = w_i (a_i - f) / \sum w` (0 outside of a
-domain; :math:`w_i (a_i - b)` for a total), summed by cluster to :math:`U_{hc}`, its variance is [1]_
+**Variances.** The page "Groups and samples" of the documentation derives them. With scores a of reports, of the
+expectation :math:`b + g y`, and their sums :math:`U_{hc}` by cluster, linearized, the variance of a frequency is [1]_
 
 .. math:: V = \sum_h (1 - f_h) \frac{m_h}{m_h - 1} \sum_c (U_{hc} - \bar U_h)^2 + \sum_h f_h D_h,
 
-where :math:`f_h` is the sampled part of the :math:`m_h` clusters of stratum h, 0 if it is not known or small. The sum
-of a cluster is linear in its counts of reports, so counts by cluster are sufficient. Respondents drawn alone are
-clusters of one, and the sums of squares by stratum need :math:`\sum w_i^2` for each kind of report.
-
-**Finite populations.** A census still has the noise of the randomization, and of respondents within clusters who were
-not sampled. The textbook factor :math:`1 - f_h` alone has about half the nominal coverage at a sampled part of 0.9.
-:math:`D_h` is what remains. If all members of a sampled cluster respond, or each cluster is one respondent, it is the
-variance of the randomization alone: with :math:`z = (a - b)/g` and :math:`z^{(2)}` the same for :math:`y^2`, which is
-z itself if y is 0 or 1,
-
-.. math:: D_h = \sum_{i \in h} \Bigl(\frac{g w_i}{\sum w}\Bigr)^2 \bigl( z_i^2 - z_i^{(2)} \bigr)
-
-is unbiased for it. If a part of a cluster responds, respondents within clusters add to it: :math:`D_h = \sum_c
-\frac{b_c}{b_c - 1} \sum_{i \in c} (u_i - \bar u_c)^2` over its :math:`b_c` respondents. Negative values are set to 0.
+where :math:`f_h` is the sampled part of the :math:`m_h` clusters of stratum h, 0 if it is not known or small. Counts by
+cluster are sufficient; respondents drawn alone, as clusters of one, also need :math:`\sum w_i^2` for each kind of
+report. :math:`D_h` remains in a finite population: the variance of the randomization if all members of a cluster
+respond, otherwise that of respondents within clusters. The textbook factor :math:`1 - f_h` alone has about half the
+nominal coverage at a sampled part of 0.9.
 
 **Few or unequal clusters.** If one cluster has much of the weight, its own score shrinks towards zero, V is too small,
 and clusters less strata are too many degrees of freedom. As in regressions, centered scores are then divided by
@@ -36,15 +22,8 @@ and clusters less strata are too many degrees of freedom. As in regressions, cen
 bias-reduced linearization [2]_), with Satterthwaite's degrees of freedom: with S the covariances of these scores for
 independent respondents of equal variance, :math:`(\operatorname{tr} S)^2 / \operatorname{tr} S^2`.
 
-**Intervals.** Korn and Graubard's [3]_: the frequency f of what is counted for an answer has the variance of
-:math:`n^* = \min(n, f (1 - f) / \max(V, D)) \min(1, (t_{n-1} / t_d)^2)` respondents drawn alone, with D the variance of
-the randomization given the true answers. The interval has the exact limits of :math:`f n^*` of :math:`n^*`. It is on
-the frequencies of reports, which under randomization are never near 0 or 1. If the sample shows no variance,
-:math:`\min(n, \cdot)` is n. In a finite population :math:`n^*` may exceed n.
-
-**Small domains.** The degrees of freedom d are clusters less strata, or those of unequal clusters, and at most k - 1
-with k the effective sample size of the domain by its weights. For respondents drawn alone, see `Units.shown`. A domain
-in one cluster is *blind*: it shows nothing about the variance between clusters, and its interval is the whole range.
+**Small domains** [3]_ have at most k - 1 degrees of freedom, with k their effective sample size by weights. A domain in
+one cluster is *blind*: it shows nothing about the variance between clusters, and its interval is the whole range.
 
 References
 ----------

@@ -1,15 +1,7 @@
 """Load columns and amounts of any data, for `tally`, `regress`, `associate` and `explain`.
 
-Data are a mapping of columns in memory, a data frame or a table of any library, or files. `opened` makes a table of
-whatever can be queried, and `load` returns the required columns, with the number or weight of each row: the engine
-counts equal rows, and only distinct ones come back. If counting would gain nothing (`nearly_all_differ`), or would
-change values, all rows are fetched.
-
-A column of covariates becomes one array of one of four kinds, whatever its library: whole numbers (int64), numbers
-(float64), truth values (bool) or texts (objects), with a mask of missing values.
-
-Rows can be selected by values of columns, such as the version of a questionnaire. Versions may have different designs:
-a column names the version of each row, and every row must have one.
+`opened` makes a table of whatever can be queried, and `load` returns the required columns: the engine counts equal
+rows, and only distinct ones come back, unless counting would gain nothing (`nearly_all_differ`) or change values.
 """
 
 from __future__ import annotations
@@ -31,7 +23,7 @@ from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.dialects import blanked, translated
 from warner.reports.files import Files, are_paths, engine_errors, in_utf8, open_files
 from warner.reports.labelled import label_order, with_value_labels
-from warner.reports.options import PLAIN, Reading
+from warner.reports.options import PLAIN, Reading, as_label
 from warner.reports.queries import (
     AMOUNTS_LISTED,
     Frame,
@@ -241,11 +233,6 @@ def refuse_other_names(found: Mapping[Any, int], names: Sequence[str]) -> None:
         )
 
 
-def as_label(value: Any) -> str:
-    """Write a value as a name: 1.0 is the name 1."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
 # Opening
 
 
@@ -269,8 +256,8 @@ def opened(
 ) -> Iterator[Table | Mapping[str, Any]]:
     """Open any data for the duration of the context: a table that can be queried, or a mapping of columns.
 
-    Decimal commas are read in the columns of `numbers`, or in all, but not in those of `names`; for `columns_only` see
-    `open_files`. An error names the data by `what` argument they are. A series is a table of one `column`.
+    `numbers` and `names` are those of `translated`. Errors name the data by their argument, `what`. A series is a table
+    of one `column`.
     """
     if isinstance(data, Files) or are_paths(data):
         files = Files.at(data)

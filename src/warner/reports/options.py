@@ -131,11 +131,14 @@ def grouped_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
     return rest | values
 
 
+def as_label(value: object) -> str:
+    """Write a value as a name: 1.0 is the name 1."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
 def written_code(code: str | float) -> str:
     """Return a code as in a text file, a whole number without a point."""
-    if isinstance(code, float) and code.is_integer():
-        return str(int(code))
-    text = str(code)
+    text = as_label(code)
     return digits if WHOLE_NUMBER.fullmatch(digits := text.removesuffix(".0")) else text
 
 

@@ -1,11 +1,7 @@
 """Queries: select, group and count where the data are, in data frames, tables and files.
 
-One query, written with Narwhals, serves pandas, Polars, PyArrow, DuckDB, Ibis, Dask and Spark; `files` opens files in
-DuckDB, which reads them out of core. Values are grouped and counted before they are interpreted: a filter on the labels
-would be many times slower on every engine.
-
-Counts are whole numbers from 0 to 2^53 in any spelling: R writes ``1e+05`` for 100,000, and data frames with gaps
-``7.0``. Weights are finite numbers of at least 0.
+Values are grouped and counted before they are interpreted: a filter on the labels would be many times slower. Counts
+are whole numbers from 0 to 2^53 in any spelling: R writes ``1e+05`` for 100,000, and data frames with gaps ``7.0``.
 """
 
 from __future__ import annotations
@@ -119,8 +115,7 @@ class Table:
     """Table of any library, or of files that DuckDB reads; `text` if all columns are texts, as in CSV.
 
     `path` names the source of files: the `paths`, each a file, a pattern or a folder, with these `files`. The names of
-    their folders contain the columns `partitions`. Files of SPSS, Stata and SAS have value `labels`. Skipped files have
-    their reasons.
+    their folders contain the columns `partitions`.
     """
 
     native: Any
@@ -345,10 +340,7 @@ def columns_among(
     partitions: Iterable[str] = (),
     secret: bool = False,
 ) -> Roles:
-    """Check that columns exist, the only one being the default; those of folders are counted only if they are named.
-
-    Errors that are `secret` show no names, which may be answers.
-    """
+    """Check that columns exist, the only one being the default; errors that are `secret` show no names."""
     groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     named = [name for name in (*groups, weights, counts) if name is not None]
     if column is None:
@@ -405,19 +397,14 @@ def refuse_types(source: Table, columns: Roles, form: Form, *, codes: bool) -> N
         return
     schema = source.schema
     dtype = schema[columns.value]
-    text = is_text(dtype)
-    if form.holds == "bits":
-        wanted, fits = "hexadecimal strings or bytes, as the reports are", text or dtype == nw.Binary
-    elif form.holds == "hashes":
-        wanted, fits = "strings such as 12:0:3, or lists of integers", text or isinstance(dtype, nw.List | nw.Array)
-    elif form.holds == "open hashes":
-        wanted, fits = "strings or bytes such as 2:01f:1, as the reports are", text or dtype == nw.Binary
-    elif codes or form.holds == "integers":
-        numeric = dtype.is_integer() or dtype.is_float()  # whole ones
-        wanted, fits = "integers, as the domain does", numeric or (text and not codes)
-    else:
-        numbers = form.numbers is not None and (dtype.is_integer() or dtype.is_float())
-        wanted, fits = "strings, as the domain does", text or numbers
+    text, numeric = is_text(dtype), dtype.is_integer() or dtype.is_float()  # whole numbers
+    wanted, fits = {
+        "bits": ("hexadecimal strings or bytes, as the reports are", text or dtype == nw.Binary),
+        "hashes": ("strings such as 12:0:3, or lists of integers", text or isinstance(dtype, nw.List | nw.Array)),
+        "open hashes": ("strings or bytes such as 2:01f:1, as the reports are", text or dtype == nw.Binary),
+        "integers": ("integers, as the domain does", numeric or (text and not codes)),
+        "strings": ("strings, as the domain does", text or (form.numbers is not None and numeric)),
+    }["integers" if codes else form.holds]
     # Unknown is a column of nothing but nulls, and Arrow's bytes of a fixed size; bytes are objects of pandas.
     fits = fits or dtype == nw.Unknown or (form.kinds is None and dtype == nw.Object)
     if not fits:

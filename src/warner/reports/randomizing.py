@@ -1,8 +1,4 @@
-"""Randomize answers into reports, exactly, from the operating system's randomness.
-
-The design draws (`warner.designs.contract.Design.draw`), in whole numbers: no float is involved. This module looks up
-answers, and returns reports in the form of the answers. There is deliberately no seed: it would undo the randomization.
-"""
+"""Randomize answers into reports, exactly, from the operating system's randomness: a seed would undo it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Randomize files of answers into files of reports, a piece at a time.
 
-True answers pass through memory in pieces of bounded size and are never written. The output contains the randomized
-column, and only the other columns that are requested by name.
+True answers pass through memory in pieces of bounded size, and are never written.
 """
 
 from __future__ import annotations

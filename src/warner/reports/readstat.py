@@ -46,10 +46,7 @@ DAMAGED = "it is damaged, or in another encoding"
 
 
 class Description(NamedTuple):
-    """Columns of a file: number, integer, text or moment; and their value labels.
-
-    `rows` are all of them, as record batches, where they were few enough to be read at once.
-    """
+    """Columns of a file: number, integer, text or moment; their value labels; and all rows of a small file."""
 
     types: dict[str, str]
     labels: Labels

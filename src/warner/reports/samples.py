@@ -85,11 +85,7 @@ class Sampling:
         return Clusters(self.cluster, stratum)
 
     def refuse_unidentified(self, people: Counts, names: Sequence[Any]) -> None:
-        """Raise an error if the sample does not identify its variance; `names` are those of the clusters.
-
-        Every stratum must have two clusters, or two respondents without clusters, and every cluster must lie in one
-        stratum; each row has a number of `people`.
-        """
+        """Raise an error if the sample does not identify its variance, from the number of `people` of each row."""
         if self.cluster is not None and self.stratum is not None:
             split = np.flatnonzero(self.clusters.stratum[self.cluster] != self.stratum)
             refuse_split_clusters([names[index] for index in np.unique(self.cluster[split]).tolist()])

@@ -1,9 +1,7 @@
 """Contributions of rows to a tally, and reports stored for the likelihood of sets of answers.
 
-A column is counted at once or in batches, here or on the machines of a cluster. Each part returns a `Subtotal`, and
-subtotals add up in any order. Without grouping, all rows are in one group, which has no values.
-
-Stored reports are in memory, or stay in their file and are read in blocks at every pass.
+A column is counted at once or in batches, here or on the machines of a cluster; subtotals add up in any order. Stored
+reports are in memory, or stay in their file and are read in blocks at every pass.
 """
 
 from __future__ import annotations

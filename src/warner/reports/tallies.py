@@ -1,8 +1,5 @@
 """Counted reports with their design: `Tally`, and `Pool` for several designs.
 
-Tallies of one design add up, so that shards can be counted anywhere and merged exactly. Reports collected under several
-designs, such as a pilot and a study, are several tallies: a `Pool`. A pool has ``parts``; a tally has one, itself.
-
 Arrays of internal methods always have an axis for the groups; `Tally.squeezed` drops it if there are no groups.
 """
 
