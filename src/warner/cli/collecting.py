@@ -168,9 +168,10 @@ def _tell_prospects(asked: Survey, invited: int) -> None:
 
 
 def close(options: commands.SurveyClose) -> None:
-    database = options.database
     from warner.service.stores import collected
     from warner.service.stores.contract import closing_words
+
+    database = options.database
 
     before = collected(database)
     if before.state == "closed":
@@ -182,11 +183,10 @@ def close(options: commands.SurveyClose) -> None:
 
 
 def backup(options: commands.SurveyBackup) -> None:
-    database, output = options.database, options.output
     from warner.service.stores import backup as copied
 
-    copied(database, str(output))
-    tell(f"{output}: a copy of {_shown(database)}")
+    copied(options.database, str(options.output))
+    tell(f"{options.output}: a copy of {_shown(options.database)}")
 
 
 def _server() -> ModuleType:
@@ -198,15 +198,16 @@ def _server() -> ModuleType:
 
 
 def _write_page(asked: Survey, survey: Path, page: Path, url: str | None) -> None:
-    from warner.service.pages import hosted_page
+    from warner.service.pages import hosted_page, split_address
 
     if url is None:
         raise ValueError("--page needs --url: where its responses are collected, such as https://survey.example.org")
     refuse_overwriting({"the survey": survey}, {"--page": page})
-    save_text(page, hosted_page(asked, _address(url)))
+    address = "".join(split_address(url))  # without the slash at its end
+    save_text(page, hosted_page(asked, address))
     tell(
-        f"{page}: the page of {asked.id}, which sends to {_address(url)}; serve the survey there with --allow-origin "
-        "and the origin of this page"
+        f"{page}: the page of {asked.id}, which sends to {address}; serve the survey there with --allow-origin and the "
+        "origin of this page"
     )
 
 
@@ -227,13 +228,6 @@ def _opened_alone(place: str, asked: Survey, remedy: str) -> Iterator[Store]:
 
 def _beside(survey: Path, asked: Survey) -> str:
     return str(survey.parent / f"{asked.id}.db")
-
-
-def _address(url: str) -> str:
-    """Check the URL of a survey, and remove the slash at its end."""
-    from warner.service.pages import split_address
-
-    return "".join(split_address(url))
 
 
 def _refuse_old(output: Path) -> None:
@@ -273,8 +267,7 @@ def new(options: commands.SurveyNew) -> None:
     from warner.service.survey import survey_from_json
 
     file = options.file
-    if file.exists() and not options.force:
-        raise FileExistsError(f"{file} already exists, and is not overwritten; give another file, or --force")
+    _refuse_existing(file, force=options.force)
     fields: Document = {name: getattr(options, name) for name in ("language", *EXAMPLE_SURVEY)}
     if options.example:
         if given := [name for name in EXAMPLE_SURVEY if fields[name]]:
@@ -443,8 +436,8 @@ def notice(options: commands.SurveyNotice) -> None:
     tell(f"{options.output}: replace the words in brackets; this is not legal advice")
 
 
-def _refuse_existing(output: Path, endings: tuple[str, ...], *, force: bool) -> None:
-    if output.suffix.lower() not in endings:
+def _refuse_existing(output: Path, endings: tuple[str, ...] = (), *, force: bool) -> None:
+    if endings and output.suffix.lower() not in endings:
         raise ValueError(f"--output must end in {' or '.join(endings)}, but got {output}")
     if output.exists() and not force:
         raise FileExistsError(f"{output} already exists, and is not overwritten; give another file, or --force")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -16,6 +16,7 @@ from warner.text import conjoined, skipped_words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from warner.documents import Saved
     from warner.results import Result
 
 
@@ -167,14 +168,6 @@ class PictureForms:
             result.save_plot(self.plot, title=self.title, **plot_options, **options)
         if self.report is not None:
             result.save_page(self.report, title=self.title, question=self.wording, **options)
-
-
-class Saved(Protocol):
-    """A design or a tally."""
-
-    def to_json(self) -> str: ...
-
-    def save(self, path: Path) -> None: ...
 
 
 def deliver_document(document: Saved, output: Path | None) -> None:

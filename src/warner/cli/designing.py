@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from warner.cli.delivering import deliver_document, refuse_overwriting
 from warner.cli.messages import tell, warnings_in_one_line
+from warner.cli.options import assigned, put
 from warner.cli.values import labels_in, number_grid, whole_numbers
 from warner.designs import (
     ELSEWHERE,
@@ -81,7 +82,10 @@ def _made(options: commands.Design) -> Device:
             raise ValueError("cards take only the instruction of each card with its probability, and the numbers")
         return _deck(words[1:], _domain(options, ()))
     name = name_of(words[0]) if words and known(words[0]) else None
-    given: dict[str, str] = {} if name is None else pairs(words[1:], name)
+    given: dict[str, str] = {}
+    if name is not None:
+        remedy = "; the answers, if any, go after --answers"
+        given = assigned(words[1:], f"{name} takes {maker(name).usage()}", last=True, remedy=remedy)
     for key, value in parameters.items():
         if value is not None:
             put(given, key, value)
@@ -114,12 +118,8 @@ def questionnaire(options: commands.Design) -> SplitQuestionnaire | None:
         raise ValueError(f"{kind} needs --epsilon, the privacy of all reports of a respondent")
     if kind == SELECT_ALL:
         return SelectAll(rest, options.epsilon, options.at_most)
-    questions: dict[str, str] = {}
-    for text in (*options.question, *rest):
-        name, sign, answers = text.partition("=")
-        if not sign or not name:
-            raise ValueError(f"--question must be NAME=ANSWERS, such as smokes=yes,no, but got {text!r}")
-        put(questions, name, answers)
+    form = "--question must be NAME=ANSWERS, such as smokes=yes,no"
+    questions = assigned((*options.question, *rest), form, empty=True)
     domains = {name: [answer.strip() for answer in answers.split(",")] for name, answers in questions.items()}
     return SplitQuestionnaire(domains, options.epsilon, options.asked)
 
@@ -128,12 +128,7 @@ def _deck(words: Sequence[str], numbers: Domain | None) -> Design:
     """Construct the design of a deck of cards, and print its epsilon, which may be infinite."""
     from warner.surveys import cards
 
-    device: dict[str, str] = {}
-    for word in words:
-        card, sign, chance = word.rpartition("=")
-        if not sign or not card or not chance:
-            raise ValueError(f'a card needs its instruction and its probability, as "say 0=1/10", but got {word!r}')
-        put(device, card, chance)
+    device = assigned(words, 'a card needs its instruction and its probability, as "say 0=1/10"', last=True)
     if not device:
         raise ValueError('cards need instructions with their probabilities, as truth=1/2 "say 0=1/4" "say 1=1/4"')
     if numbers is None:
@@ -316,25 +311,6 @@ def designed(
             f"a {name} needs the possible answers: name them after --answers, or give --domain-file or --size"
         )
     return design_maker.make(domain, **arguments)
-
-
-def pairs(words: Sequence[str], name: str) -> dict[str, str]:
-    """Parse ``key=value`` words, each key once; a label as the key may contain an equals sign."""
-    given: dict[str, str] = {}
-    for word in words:
-        key, _, value = word.rpartition("=")
-        if not key or not value:
-            raise ValueError(
-                f"{name} takes {maker(name).usage()}, but got {word!r}; the answers, if any, go after --answers"
-            )
-        put(given, key, value)
-    return given
-
-
-def put(given: dict[str, str], key: str, value: str) -> None:
-    if key in given:
-        raise ValueError(f"{key} must be given once, but got {given[key]} and {value}")
-    given[key] = value
 
 
 def refuse_misspelled(words: Sequence[str]) -> None:

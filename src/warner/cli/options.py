@@ -83,17 +83,25 @@ def named_files(words: Iterable[str], by: str | None = None) -> dict[str, str]:
 # From words to values
 
 
-def assigned(words: Iterable[str], form: str, once: str, *, last: bool = False, empty: bool = False) -> dict[str, str]:
+def assigned(
+    words: Iterable[str], form: str, once: str = "", *, last: bool = False, empty: bool = False, remedy: str = ""
+) -> dict[str, str]:
     """Parse NAME=VALUE words, at their first or last equals sign; the errors begin with the rules `form` and `once`."""
     pairs: dict[str, str] = {}
     for word in words:
         name, _, value = word.rpartition("=") if last else word.partition("=")
         if "=" not in word or not name or not (value or empty):
-            raise ValueError(f"{form}, but got {word!r}")
-        if name in pairs:
+            raise ValueError(f"{form}, but got {word!r}{remedy}")
+        if once and name in pairs:
             raise ValueError(f"{once}, but {name!r} is there twice")
-        pairs[name] = value
+        put(pairs, name, value)
     return pairs
+
+
+def put(pairs: dict[str, str], name: str, value: str) -> None:
+    if name in pairs:
+        raise ValueError(f"{name} must be given once, but got {pairs[name]} and {value}")
+    pairs[name] = value
 
 
 def number_or_column(text: str) -> float | str:
@@ -113,20 +121,10 @@ def codes(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(code.strip() for word in words for code in word.split(","))
 
 
-class Number(click.types.FloatParamType):
-    name = "number"
-
-
-class WholeNumber(click.types.IntParamType):
-    """A whole number, without the name of a Python type in messages."""
-
-    name = "whole number"
-
-
-class WholeNumberInRange(click.IntRange):
-    """A whole number with limits."""
-
-    name = "whole number"
+def named(kind: Any, name: str) -> Any:
+    """Name a type of words for messages, without the name of a Python type."""
+    kind.name = name
+    return kind
 
 
 class Kind(NamedTuple):
@@ -138,13 +136,14 @@ class Kind(NamedTuple):
 
 
 PATH = click.Path(path_type=Path)
+NUMBER = named(click.types.FloatParamType(), "number")
 WORD_KINDS = {
     "str": Kind(str),
-    "int": Kind(WholeNumber()),
-    "float": Kind(Number()),
+    "int": Kind(named(click.types.IntParamType(), "whole number")),
+    "float": Kind(NUMBER),
     "Path": Kind(PATH),
     "tuple[str, ...]": Kind(str, repeatable=True),
-    "tuple[float, ...]": Kind(Number(), repeatable=True),
+    "tuple[float, ...]": Kind(NUMBER, repeatable=True),
     "Columnar": Kind(str),
     "Columnars": Kind(str, repeatable=True, convert=lambda words: words or None),
     "NumberOrColumn": Kind(number_or_column),
@@ -166,7 +165,7 @@ def parameter(field: Field[Any], text: Text) -> click.Parameter:
     if annotation == "bool":
         return click.Option([field.name, *text.names], is_flag=True, default=default, help=text.help)
     kind = WORD_KINDS[annotation]
-    word = kind.word if text.least is None else WholeNumberInRange(text.least, text.most)
+    word = kind.word if text.least is None else named(click.IntRange(text.least, text.most), "whole number")
     settings: dict[str, Any] = {"type": word, "metavar": text.value or None, "help": text.help, "required": required}
     settings["shell_complete"] = _completion(text)
     if kind.convert is not None:

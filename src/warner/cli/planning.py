@@ -10,7 +10,7 @@ from warner.cli.delivering import deliver_text, refuse_overwriting
 from warner.cli.designing import is_open, name_of, open_domain
 from warner.cli.options import DesignGiven, number_or_column
 from warner.cli.sources import Source
-from warner.cli.values import generator, labels_in, number_grid, two_numbers, values_from_text
+from warner.cli.values import arguments, generator, labels_in, number_grid, two_numbers, values_from_text
 from warner.designs import OpenDomain, load_design
 from warner.designs.labels import Labels, canonical, from_text
 from warner.reports.options import Columns, Input
@@ -46,8 +46,7 @@ def plan(options: commands.Plan) -> None:
             if getattr(options, name) != defaults.get(name) and not (has_open_answers and name == "epsilon"):
                 option = {"lower": "from", "upper": "to"}.get(name, name).replace("_", "-")
                 raise ValueError(f"--{option} is not for an open domain; give --people or --share, --level and --power")
-        people, share, level, power = options.people, options.share, options.level, options.power
-        _deliver(planned(answers, people=people, share=share, level=level, power=power), options)
+        _deliver(planned(answers, **arguments(options, "people", "share", "level", "power")), options)
         return
     reports = _pilot(options)
     converted: Any = {
@@ -60,8 +59,7 @@ def plan(options: commands.Plan) -> None:
         "shares": None if options.shares is None else two_numbers("--shares", options.shares, "0.3,0.1"),
         "other_design": None if options.other_design is None else load_design(options.other_design),
     }
-    alike = {name: getattr(options, name) for name in PLANNED_ALIKE}
-    result: Any = planned(None if reports else answers, **alike, **converted)
+    result: Any = planned(None if reports else answers, **arguments(options, *PLANNED_ALIKE), **converted)
     if isinstance(result, SplitPlan) and (options.plot or options.mechanism_plot or options.grid):
         raise ValueError("--plot, --mechanism-plot and --grid are for one question")
     if isinstance(result, PowerPlan) and options.mechanism_plot is not None:

@@ -12,6 +12,7 @@ import click
 import warner
 from warner.cli.delivering import refuse_overwriting
 from warner.cli.messages import is_quiet, progress_bar, tell
+from warner.cli.values import arguments
 from warner.designs import listed_design, load_design
 from warner.text import counted
 
@@ -56,22 +57,11 @@ def randomize(options: commands.Randomize) -> None:
     survey = load_design(design)
     permanent = None if memo is None else _open_memo(memo, survey, output)
     with _progress() as progress:
-        rows = (
-            randomize_lines(file, survey, output, progress=progress)
-            if options.lines
-            else randomize_file(
-                file,
-                survey,
-                output,
-                column=options.column,
-                keep=options.keep,
-                memo=permanent,
-                nearest=options.nearest,
-                encoding=options.encoding,
-                sheet=options.sheet,
-                progress=progress,
-            )
-        )
+        if options.lines:
+            rows = randomize_lines(file, survey, output, progress=progress)
+        else:
+            given = arguments(options, "column", "keep", "nearest", "encoding", "sheet")
+            rows = randomize_file(file, survey, output, memo=permanent, progress=progress, **given)
     aside = output == "-"  # then the reports are what is printed
     if permanent is not None:
         tell(f"{memo}: {permanent.spent()}", err=aside)
@@ -117,15 +107,8 @@ def audit(options: commands.Audit) -> None:
             words = from_text(list(answers), range(2))
     elif answers is not None:
         words = from_text(list(answers), listed_design(claimed).domain)
-    result = warner.audit(
-        options.command,
-        claimed,
-        answers=words,
-        runs=options.runs,
-        level=options.level,
-        raw=options.raw,
-        timeout=options.timeout,
-    )
+    given = arguments(options, "runs", "level", "raw", "timeout")
+    result = warner.audit(options.command, claimed, answers=words, **given)
     verdict.deliver(result)
     if not result.passed:
         raise click.exceptions.Exit(1)

@@ -13,7 +13,7 @@ from warner.cli.delivering import Delivery, refuse_overwriting
 from warner.cli.messages import warn, warnings_in_one_line, working
 from warner.cli.options import assigned, named_files
 from warner.cli.sources import Source, listed_design_in, merged, saved_in
-from warner.cli.values import generator, values_from_text
+from warner.cli.values import arguments, generator, values_from_text
 from warner.designs.labels import from_text
 from warner.reports.options import Columns, Input
 from warner.results import Result, formulas_in
@@ -66,8 +66,8 @@ def regress(options: commands.Regress) -> None:
             on=None if options.on is None else [name.strip() for name in options.on.split(",")],
             values=None if options.values is None else values_from_text(options.values, design.domain),
             reference=None if options.reference is None else from_text([options.reference], design.domain)[0],
-            **{name: getattr(options, name) for name in FITTED_ALIKE},
-            **{name: getattr(reading, name) for name in READ_ALIKE},
+            **arguments(options, *FITTED_ALIKE),
+            **arguments(reading, *READ_ALIKE),
         )
 
     with working("fitting"):
@@ -168,15 +168,10 @@ def associate(options: commands.Associate) -> None:
         result = warner.associate(
             reports,
             designs,
-            weights=options.weights,
-            counts=options.counts,
-            numeric=options.numeric,
             values=_values(options.values, designs),
-            where=options.where,
-            **{name: getattr(reading, name) for name in READ_ALIKE},
-            level=options.level,
-            simulations=options.simulations,
             rng=generator(options.seed),
+            **arguments(options, "weights", "counts", "numeric", "where", "level", "simulations"),
+            **arguments(reading, *READ_ALIKE),
         )
     verdict.deliver(result)
 

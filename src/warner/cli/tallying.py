@@ -12,7 +12,7 @@ from warner.cli.delivering import Delivery, deliver_document, refuse_overwriting
 from warner.cli.messages import tell, warn, working
 from warner.cli.options import DesignGiven
 from warner.cli.sources import NOT_FIXED, Source, coarsened, rolled_up
-from warner.cli.values import generator, groups_named, labels_in, whole_numbers
+from warner.cli.values import arguments, generator, groups_named, labels_in, whole_numbers
 from warner.designs.labels import from_text
 from warner.reports.options import Columns, Input
 from warner.reports.tallies import Tally
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from warner.cli import commands
-    from warner.cli.delivering import Saved
+    from warner.documents import Saved
 
 
 def tally(options: commands.Tally) -> None:
@@ -64,10 +64,10 @@ def discover(options: commands.Discover) -> None:
     table.refuse_contradictions()
     inputs = {"the reports": files, "the design": design, "the expected values": expected}
     refuse_overwriting(inputs, {"--output": table.output, **options.pictures.files})
-    given = DesignGiven(() if design is None else (str(design),))
     with working("searching reports"):
         columns = Columns(options.question, options.column, options.by, options.where, counts=options.counts)
-        tally = Source(files, Input(columns, options.reading), options.origin).open_tally(given)
+        source = Source(files, Input(columns, options.reading), options.origin)
+        tally = source.open_tally(DesignGiven(() if design is None else (str(design),)))
         if tally is None:
             raise ValueError("discover needs the --design of an open domain, or a tally of one; see warner estimate")
         values: list[str] | list[int] | None = None
@@ -78,14 +78,8 @@ def discover(options: commands.Discover) -> None:
                 values = whole_numbers(
                     lines, "--expected must hold whole numbers, one per line, as the design has them"
                 )
-        found = warner.discover(
-            tally,
-            level=options.level,
-            above=options.above,
-            expected=values,
-            power=options.power,
-            simultaneous=options.simultaneous,
-        )
+        given = arguments(options, "level", "above", "power", "simultaneous")
+        found = warner.discover(tally, expected=values, **given)
         text = table.write(Delivery(found))
         options.pictures.write(found)
     if left_out := tally.left_out():
@@ -111,19 +105,18 @@ def compare(options: commands.Compare) -> None:
     one, *others = (
         rolled_up(coarsened(Tally.load(file), columns, file), columns) for file in (first, second) if file is not None
     )
-    level, correction = options.level, options.correction
+    given = arguments(options, "level", "correction")
     label: Any = None if options.answer is None else from_text([options.answer], one.domain)[0]
     result: Any
     if second is None:
         groups = groups_named(between, one.group_names())
-        result = compare_samples(one, answer=label, between=groups, level=level, correction=correction)
+        result = compare_samples(one, answer=label, between=groups, **given)
     else:
         names = (first.stem, second.stem) if first.stem != second.stem else (str(first), str(second))
-        samples = (one.aggregate(), others[0].aggregate())
-        result = compare_samples(*samples, label, level=level, names=names, correction=correction)
+        result = compare_samples(one.aggregate(), others[0].aggregate(), label, names=names, **given)
     several = isinstance(result, Comparisons)
     click.echo(verdict.write(result, options.rows if several else None))
-    if options.exit_code and (result.changed.any() if several else result.p_value < 1 - level):
+    if options.exit_code and (result.changed.any() if several else result.p_value < 1 - options.level):
         raise click.exceptions.Exit(1)
 
 
@@ -136,13 +129,8 @@ def check(options: commands.Check) -> None:
         opened = source.open_tally(given)
         tallied: Any = source.tallied(given, keep=True) if opened is None else nullcontext(opened)
         with tallied as tally:
-            result = warner.check(
-                tally,
-                level=options.level,
-                simulations=options.simulations,
-                rng=generator(options.seed),
-                fakes=options.fakes,
-            )
+            asked = arguments(options, "level", "simulations", "fakes")
+            result = warner.check(tally, rng=generator(options.seed), **asked)
         text = verdict.write(result)
     if source.optional_stopping:
         tell(f"warner: note: {NOT_FIXED}, and the p-values are for one that was", err=True)

@@ -32,6 +32,11 @@ def whole_numbers(labels: Sequence[str], message: str) -> list[int]:
         raise ValueError(message) from None
 
 
+def arguments(options: object, *names: str) -> dict[str, Any]:
+    """Return the options of a command that are arguments of a function as they are."""
+    return {name: getattr(options, name) for name in names}
+
+
 def two_numbers(option: str, text: str, example: str) -> tuple[float, float]:
     try:
         first, second = map(float, text.split(","))

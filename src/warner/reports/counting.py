@@ -27,6 +27,7 @@ from warner.reports.loading import (
     load,
     opened,
     prepared,
+    refuse_format,
     refuse_length,
     refuse_other_versions,
     rows_where,
@@ -458,10 +459,7 @@ def _tally_sequence(reports: Any, design: Design | OpenDomain, options: Input) -
         raise TypeError(f"column must be left out for a sequence of reports, but got {columns.column!r}")
     if columns.rows:
         raise TypeError("where names columns, and must be left out for a sequence of reports")
-    if reading.of_files:
-        raise TypeError(
-            f"encoding, decimal, sheet and skip_bad_files are for files, but reports is a {type(reports).__name__}"
-        )
+    refuse_format(reading, "reports", reports)
     values = blanked(reports, reading)
     rows = Rows(*design.report_form.read(values, codes=reading.codes))
     if reading.keep and reading.codes:

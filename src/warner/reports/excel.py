@@ -24,10 +24,10 @@ import posixpath
 import re
 import zipfile
 import zlib
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from xml.parsers import expat
 
 from warner.reports.files import Head, Reader, partition, refuse_duplicates
@@ -74,7 +74,7 @@ class HeaderRow(NamedTuple):
     names: list[str]
 
 
-class Workbook:
+class Workbook(AbstractContextManager["Workbook"]):
     def __init__(self, file: str) -> None:
         self.file = file
         with Path(file).open("rb") as content:
@@ -85,9 +85,6 @@ class Workbook:
                 )
         with self._sound():
             self.zip = zipfile.ZipFile(file)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.zip.close()

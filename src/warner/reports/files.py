@@ -699,7 +699,10 @@ def read_json(heads: Sequence[Head], database: Any, _: Reading, *, secret: bool)
         refuse_damaged_text(file, lines=False)
 
     def relation(files: Sequence[str], partitioned: bool) -> Any:
-        layout = _layout([beginnings[file] for file in files])
+        starts = [beginnings[file].lstrip()[:1] == "[" for file in files]
+        if len(set(starts)) > 1:
+            raise ValueError("JSON files must all be arrays, or all have one object per line, but these differ")
+        layout = "array" if starts[0] else "newline_delimited"
         read = partial(database.read_json, _exactly(files), format=layout, **_folders(partitioned))
         found = read(sample_size=-1)
         types = dict(zip(found.columns, map(str, found.types), strict=True))
@@ -716,13 +719,6 @@ def _exactly(files: Sequence[str]) -> list[str]:
 
 def _folders(partitioned: bool) -> dict[str, bool]:
     return {"hive_partitioning": partitioned, "hive_types_autocast": False}  # the names, as texts
-
-
-def _layout(beginnings: Sequence[str]) -> str:
-    layouts = {"array" if text.lstrip().startswith("[") else "newline_delimited" for text in beginnings}
-    if len(layouts) > 1:
-        raise ValueError("JSON files must all be arrays, or all have one object per line, but these differ")
-    return layouts.pop()
 
 
 def _without_rows(files: Sequence[str], partitioned: bool = False) -> Any:

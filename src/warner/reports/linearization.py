@@ -5,7 +5,7 @@ stratum, or of one group under one set of replicate weights. A group is a domain
 it, including clusters without respondents of the group. Sampling models are linear in the counts, so they are evaluated
 once more for each cell, for any design.
 
-**Variances.** The page "Groups and samples" of the documentation derives them. With scores a of reports, of the
+**Variances.** The page "Groups and complex samples" of the documentation derives them. With scores a of reports, of the
 expectation :math:`b + g y`, and their sums :math:`U_{hc}` by cluster, linearized, the variance of a frequency is [1]_
 
 .. math:: V = \sum_h (1 - f_h) \frac{m_h}{m_h - 1} \sum_c (U_{hc} - \bar U_h)^2 + \sum_h f_h D_h,

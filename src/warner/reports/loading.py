@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -75,22 +75,18 @@ def column(name: str, values: Any, *, text: bool = False) -> Column:
     >>> column("age", ["31", "NA", "47"], text=True).values.tolist()
     [31, 0, 47]
     """
-    if isinstance(values, list | tuple):
-        return _of_texts(list(values)) if text else _of_objects(name, list(values))
-    if isinstance(values, nw.Series):
-        return _of_series(name, values, text=text)
     if isinstance(values, np.ndarray) and not isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "biuf":
         if values.ndim != 1:
             raise ValueError(f"column {name!r} must have one axis, but got shape {values.shape}")
         return _of_numbers(values)
-    try:
-        native = None if isinstance(values, np.ndarray) else nw.from_native(values, series_only=True)
-    except TypeError:
-        native = None
-    if native is not None:
-        return _of_series(name, native, text=text)
-    listed = values.tolist() if hasattr(values, "tolist") else list(values)
-    return _of_texts(listed) if text else _of_objects(name, listed)
+    series = None
+    if not isinstance(values, list | tuple | np.ndarray):
+        with suppress(TypeError):
+            series = nw.from_native(values, series_only=True)
+    if series is not None:
+        return _of_series(name, series, text=text)
+    plain = values.tolist() if hasattr(values, "tolist") else list(values)
+    return _of_texts(plain) if text else _of_objects(name, plain)
 
 
 def _of_series(name: str, series: Any, *, text: bool) -> Column:
@@ -262,7 +258,10 @@ def opened(
     if isinstance(data, Files) or are_paths(data):
         files = Files.at(data)
         skipped: dict[str, str] = {}
-        with engine_errors(files.name), _readable(files, reading, skipped) as copies:
+        readable: Any = nullcontext(files)
+        if reading.encoding is not None and not files.format.labelled:
+            readable = in_utf8(files, reading.encoding, skipped if reading.skip_bad_files else None)
+        with engine_errors(files.name), readable as copies:
             table = open_files(copies, reading, columns_only=columns_only and reading.plain)
             if skipped or table.skipped_files:
                 copied = [file for file in files.names if file not in skipped]
@@ -273,10 +272,7 @@ def opened(
                 table = replace(table, skipped_files={file: skipped[file] for file in files.names if file in skipped})
             yield table if reading.plain else translated(table, reading, numbers, names)
         return
-    if reading.of_files:
-        raise TypeError(
-            f"encoding, decimal, sheet and skip_bad_files are for files, but {what} is a {type(data).__name__}"
-        )
+    refuse_format(reading, what, data)
     if isinstance(data, Mapping):
         yield {name: blanked(values, reading) for name, values in data.items()} if reading.missing else data
         return
@@ -286,13 +282,11 @@ def opened(
         yield translated(table, reading) if reading.missing else table
 
 
-@contextmanager
-def _readable(files: Files, reading: Reading, skipped: dict[str, str]) -> Iterator[Files]:
-    if reading.encoding is None or files.format.labelled:
-        yield files
-        return
-    with in_utf8(files, reading.encoding, skipped if reading.skip_bad_files else None) as copies:
-        yield copies
+def refuse_format(reading: Reading, what: str, data: Any) -> None:
+    """Raise an error for options of the format of files."""
+    if reading.of_files:
+        found = type(data).__name__
+        raise TypeError(f"encoding, decimal, sheet and skip_bad_files are for files, but {what} is a {found}")
 
 
 def _table(data: Any, what: str, column: str | None) -> Table:
@@ -410,10 +404,10 @@ def load(
     number = np.asarray(rows["number"])
     refuse_overflow(float(number.sum()))  # before they are integers, which may not fit
     values = {columns.value: rows["value"], **{name: rows[f"by{index}"] for index, name in enumerate(columns.by)}}
-    heavy, kinds = _doubles(rows.get("positive")), rows.get("kind")
-    positive_rows = None if heavy is None else heavy.astype(np.int64)
-    kind = None if kinds is None else np.asarray(kinds, dtype=np.int64)
-    amounts = number.astype(np.int64), weight, square, positive_rows
+    heavy, kind = (
+        None if name not in rows else np.asarray(rows[name]).astype(np.int64) for name in ("positive", "kind")
+    )
+    amounts = number.astype(np.int64), weight, square, heavy
     origin = table.text, _orders(table, selection.others), table.library
     return Loaded(values, *amounts, *origin, kind=kind, skipped_files=table.skipped_files)
 

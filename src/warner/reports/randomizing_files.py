@@ -164,7 +164,7 @@ def randomize_lines(
         refuse_design(design, "randomize_lines(source, design, target)")
     answered, reported = _answer_form(design), design.report_form
     done, undone = 0, _undone(target)
-    with _opened_lines(source) as lines, _written_lines(target) as file:
+    with _opened_lines(source) as lines, _written_lines(target, "\n") as file:
         while given := list(itertools.islice(lines, PIECE_ROWS)):
             codes, status = answered.read([line.removesuffix("\n").removesuffix("\r") for line in given], text=True)
             if status.any():
@@ -223,21 +223,15 @@ def _opened_lines(source: str | os.PathLike[str]) -> Iterator[Iterator[str]]:
 
 
 @contextmanager
-def _standard_output(newline: str) -> Iterator[TextIO]:
-    output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline=newline, write_through=True)
-    try:
-        yield output
-    finally:
-        output.detach()
-
-
-@contextmanager
-def _written_lines(target: str | os.PathLike[str]) -> Iterator[TextIO]:
+def _written_lines(target: str | os.PathLike[str], newline: str) -> Iterator[TextIO]:
     if os.fspath(target) == "-":
-        with _standard_output("\n") as output:
+        output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline=newline, write_through=True)
+        try:
             yield output
+        finally:
+            output.detach()
         return
-    with written_whole(target) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+    with written_whole(target) as part, part.open("w", encoding="utf-8", newline=newline) as file:
         yield file
 
 
@@ -328,7 +322,7 @@ def _csv_rows(lines: TextIO, source: str, columns: Devices, keep: Sequence[str])
 def _writer(target: str | os.PathLike[str], types: Document) -> Iterator[Write]:
     name = os.fspath(target)
     if name == "-":
-        with _standard_output("") as output, _csv_writer(output) as write:
+        with _written_lines(name, "") as output, _csv_writer(output) as write:
             yield write
         return
     with written_whole(target) as part, writer_of(name)(part, types, zipped=is_zipped(name)) as write:
