@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import narwhals as narwhals
+
 UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 TALLY_BYTES = 24  # per count of a tally: itself, a copy, and a sum
 ESTIMATE_BYTES = 90  # per answer of an estimate: shares, intervals, and sorted copies
@@ -47,6 +49,10 @@ def on_first_use(name: str) -> Any:
     1
     """
     return _OnFirstUse(name)
+
+
+if not TYPE_CHECKING:
+    narwhals = on_first_use("narwhals")
 
 
 def postpone_parts_of_numpy() -> None:

@@ -41,15 +41,11 @@ from warner.numerics import bisected
 from warner.regression.formulas import kind
 from warner.reports.loading import column
 from warner.reports.tallies import Collected, Group, Pool, group_order
-from warner.runtime import on_first_use
+from warner.runtime import narwhals as nw
 from warner.text import counted, enumerated, group_name, quoted
 
 if TYPE_CHECKING:
-    import narwhals as nw
     from numpy.typing import NDArray
-
-else:
-    nw = on_first_use("narwhals")
 
 
 # Random walk

@@ -20,21 +20,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from warner.arrays import Array, Integers, objects
 from warner.reports.loading import Values, column
-from warner.runtime import on_first_use
+from warner.runtime import narwhals as nw
 from warner.text import counted, enumerated, not_installed
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-else:
-    nw = on_first_use("narwhals")
-
 
 # Covariates
 

@@ -20,18 +20,14 @@ from warner.reports.counts import unknown_values
 from warner.reports.files import engine_errors, format_by_name, open_files, parquet_errors, partition, shown
 from warner.reports.queries import Frame, Roles, Table, select_columns
 from warner.reports.subtotals import NOTHING, Column, ReportBlock, Rows, Subtotal, added, grouped, subtotal
-from warner.runtime import on_first_use
+from warner.runtime import narwhals as nw
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    import narwhals as nw
-
     from warner.designs import Design
     from warner.designs.report_forms import Form
     from warner.reports.tallies import Group
-else:
-    nw = on_first_use("narwhals")
 
 Stamp: TypeAlias = tuple[str, int, int]  # name, size and time of a file
 

@@ -9,17 +9,13 @@ import numpy as np
 
 from warner.reports.options import Reading, written_code
 from warner.reports.queries import INSIDE, Frame, Table, is_text
-from warner.runtime import on_first_use
+from warner.runtime import narwhals as nw
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    import narwhals as nw
-
     from warner.arrays import Dtype
     from warner.designs.report_forms import Form
-else:
-    nw = on_first_use("narwhals")
 
 WITH_COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
 

@@ -11,20 +11,16 @@ from typing import TYPE_CHECKING, Any
 from warner.arrays import LARGEST_TOTAL
 from warner.reports.files import Head, Reader, partition, refuse_duplicates
 from warner.reports.options import as_label
-from warner.runtime import on_first_use
+from warner.runtime import narwhals as nw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    import narwhals as nw
 
     from warner.designs.report_forms import Form
     from warner.documents import Document
     from warner.reports.options import Reading
     from warner.reports.queries import Frame, Table
     from warner.reports.readstat import Labels
-else:
-    nw = on_first_use("narwhals")
 
 LABELLED_VALUES_AT_ONCE = 2**20  # values that are read at a time
 

@@ -38,15 +38,11 @@ from warner.reports.queries import (
     refuse_bad_amounts,
     refuse_types,
 )
-from warner.runtime import on_first_use
+from warner.runtime import narwhals as nw
 from warner.text import counted, enumerated
 
 if TYPE_CHECKING:
-    import narwhals as nw
-
     from warner.designs.report_forms import Form
-else:
-    nw = on_first_use("narwhals")
 
 
 # Columns

@@ -16,18 +16,14 @@ import numpy as np
 from warner.arrays import LARGEST_TOTAL
 from warner.designs.labels import MISSING, OUTSIDE
 from warner.reports.counts import refuse_amounts
-from warner.runtime import on_first_use
+from warner.runtime import narwhals as nw
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import narwhals as nw
-
     from warner.designs.report_forms import Form
     from warner.documents import Document
     from warner.reports.readstat import Labels
-else:
-    nw = on_first_use("narwhals")
 
 
 AMOUNTS_LISTED = 3  # bad values in an error
