@@ -434,9 +434,7 @@ def test_mechanisms_and_its_result_are_public() -> None:
 
 
 def test_one_person_is_not_several() -> None:
-    assert mechanisms(3, epsilon=1, people=1)._title().endswith(
-        "interval half-width of 1 respondent in the worst case"
-    )
+    assert mechanisms(3, epsilon=1, people=1)._title().endswith("interval half-width of 1 respondent in the worst case")
 
 
 def test_half_widths_are_printed_in_points() -> None:

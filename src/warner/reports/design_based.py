@@ -51,14 +51,14 @@ def design_based(tally: Tally, question: LinearScores, groups: Any, target: str)
     found = question.readout(counts[rows] * worth, alike, histogram)
     frequency = question.frequencies(counts[rows] * worth, alike)
     asked = np.broadcast_to(found.trials, frequency.shape)  # all respondents, or those asked about the answer
-    accuracy, shown = sample.accuracy(question, frequency, keys)
+    *accuracy, shown = sample.accuracy(question, frequency, keys)
     gain = np.broadcast_to(np.abs(found.gain), frequency.shape)
     exact = np.broadcast_to(found.exact, frequency.shape)
     alone = np.maximum(frequency * (1 - frequency), 0)
     simple = alone / np.where(asked > 0, asked, 1.0) / gain**2  # the variance of a simple sample
     if found.error is not None:
         simple = np.where(exact, simple, found.error**2)
-    known = np.isfinite(accuracy.of_sample) & np.isfinite(simple)
+    known = np.isfinite(accuracy[0]) & np.isfinite(simple)
     variance, endless = (np.where(known, np.maximum(part, 0) / gain**2, simple) for part in accuracy)
     floor = _of_randomization(question, counts[rows] * worth, alike, histogram, frequency.shape)
     rounding = VARIANCE_ROUNDING * simple + ROUNDING_OF_ONE / np.where(asked > 0, asked, 1.0) / gain**2
@@ -126,9 +126,11 @@ def smallest_effective(tally: Tally) -> Array:
 
 def steady_effective(tally: Tally) -> Array:
     """Effective number of reports of each group under one design effect of all answers, (groups,)."""
-    result = np.zeros(len(tally.answered))
+    result, n = np.zeros(len(tally.answered)), np.atleast_1d(tally.n).astype(np.float64)
     if tally.answered.any():
-        result[tally.answered] = np.where(few_clusters(tally), 1.0, mean_design_effect(tally.drawn)) * _weighed(tally)
+        alone = n if tally.squares is None else effective_number(n, np.atleast_1d(tally.squares))
+        effect = np.where(few_clusters(tally), 1.0, mean_design_effect(tally.drawn))
+        result[tally.answered] = effect * alone[tally.answered]
     return result
 
 
@@ -153,12 +155,6 @@ def mean_design_effect(found: SamplingModel) -> Array:
     part = np.ones(alone.shape)
     np.divide(alone, together, out=part, where=(alone > 0) & (together > alone))
     return part
-
-
-def _weighed(tally: Tally) -> Array:
-    """Effective number of reports by weights alone, of the groups with reports."""
-    n, answered = np.atleast_1d(tally.n).astype(np.float64), tally.answered
-    return n[answered] if tally.squares is None else effective_number(n, np.atleast_1d(tally.squares))[answered]
 
 
 def sample_freedom(tally: Tally) -> Array:

@@ -85,10 +85,8 @@ class Deviations(NamedTuple):
     device: Array | None
 
     def difference(self, other: Deviations) -> Deviations:
-        squares, device = (
-            None if mine is None or theirs is None else mine + theirs
-            for mine, theirs in ((self.squares, other.squares), (self.device, other.device))
-        )
+        pairs = zip(self[2:], other[2:], strict=True)
+        squares, device = (None if mine is None or theirs is None else mine + theirs for mine, theirs in pairs)
         return Deviations(self.centred - other.centred, self.sums - other.sums, squares, device)
 
     def scaled(self, factor: Array) -> Deviations:
@@ -257,20 +255,6 @@ LEAST_SHOWN = 1e-9  # part of a variance, of a domain of one respondent, who sho
 RESULT_COLUMN = "sample"  # column on the basis of design-based intervals
 
 
-class Accuracy(NamedTuple):
-    """Variances of totals, (groups, sets), NaN where counts do not determine them; degrees of freedom, (groups, 1)."""
-
-    variance: Array
-    freedom: Array
-
-
-class Variances(NamedTuple):
-    """Design-based variances of frequencies, of shape (groups, sets); NaN where counts do not determine them."""
-
-    of_sample: Array
-    of_endless: Array  # if the population were infinite
-
-
 class Shown(NamedTuple):
     """Information of groups on their design-based variances: of one group, or of shape (groups, 1)."""
 
@@ -306,16 +290,16 @@ class ComplexSample(ABC):
         """Describe the sample, such as "32 schools in 4 regions"."""
 
     @abstractmethod
-    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Variances, Shown]:
-        """Return the variances of frequencies, and the information of the groups on them."""
+    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Array, Array, Shown]:
+        """Return variances of frequencies, (groups, sets), those of an infinite population, and information on them."""
 
     @abstractmethod
     def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Together:
         """Return the covariance of the shares of one set in two groups."""
 
     @abstractmethod
-    def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> Accuracy:
-        """Return the variances of these totals, (groups, sets): sums of weights times scores less their base."""
+    def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> tuple[Array, Array]:
+        """Return variances of totals of scores less their base, (groups, sets), and degrees of freedom, (groups, 1)."""
 
     def within_clusters(self, question: LinearScores, groups: list[Group]) -> Array:
         """Part of the variances of totals, (groups, sets), from variation within clusters; 0 if not known."""
@@ -493,7 +477,7 @@ class ClusterSample(ComplexSample):
         device = part * device + (1 - part) * about
         return Moments(in_units(sums), in_units(weight), everybody, in_units(about), in_units(device))
 
-    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Variances, Shown]:
+    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Array, Array, Shown]:
         variance, endless, shown = np.empty(frequency.shape), np.empty(frequency.shape), []
         for row, group in enumerate(groups):
             moments = self._moments(question, frequency[row], group)
@@ -504,7 +488,7 @@ class ClusterSample(ComplexSample):
             else:
                 variance[row] = self.units.variance(deviations)
                 endless[row] = self.units.between(deviations) if self.finite else variance[row]
-        return Variances(variance, endless), Shown.of_groups(shown)
+        return variance, endless, Shown.of_groups(shown)
 
     def _shown(self, weight: Array, group: Group, freedom: float) -> Shown:
         """Return the information of a group on its variance, from its weight in each unit."""
@@ -591,7 +575,7 @@ class ClusterSample(ComplexSample):
             total += float(scatter.sum()) / float(n.sum()) ** 2
         return max(total, 0.0) if np.isfinite(total) else 0.0
 
-    def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> Accuracy:
+    def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> tuple[Array, Array]:
         rows, freedom = [], []
         for group in groups:
             _, counts, n = self._rows(group)
@@ -601,7 +585,7 @@ class ClusterSample(ComplexSample):
             centred = scores - self.units.means(scores)
             rows.append(self.units.variance(Deviations(centred, scores, moments.squares, moments.device)))
             freedom.append([self.units.freedom_of(moments.everybody)])
-        return Accuracy(np.array(rows), np.array(freedom))
+        return np.array(rows), np.array(freedom)
 
     def within_clusters(self, question: LinearScores, groups: list[Group]) -> Array:
         r"""Return :math:`\sum_c b_c/(b_c - 1) \sum_{i \in c} (u_i - \bar u_c)^2` of the u of totals, (groups, sets)."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.arrays import SMALLEST, Array
-from warner.reports.linearization import Accuracy, ComplexSample, Shown, Together, Variances
+from warner.reports.linearization import ComplexSample, Shown, Together
 
 if TYPE_CHECKING:
     from warner.documents import Document
@@ -62,11 +62,11 @@ class ReplicateSample(ComplexSample):
             freedom = min(freedom, without - 1.0)
         return Shown(freedom, blind=inside < LEAST_SEEN or freedom < LEAST_SEEN - 1)
 
-    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Variances, Shown]:
+    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Array, Array, Shown]:
         rows = zip(frequency, groups, strict=True)
         moved = [(self._deviations(question, f, group) ** 2).sum(axis=0) for f, group in rows]
         variance = self.scale * np.array(moved)
-        return Variances(variance, variance), Shown.of_groups(map(self._shown, groups))
+        return variance, variance, Shown.of_groups(map(self._shown, groups))
 
     def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Together:
         one, two = (self._in_all(question, f, group) for f, group in zip(frequency, pair, strict=True))
@@ -81,14 +81,14 @@ class ReplicateSample(ComplexSample):
         result[numbers] = self._deviations(question, frequency, group)
         return result
 
-    def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> Accuracy:
+    def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> tuple[Array, Array]:
         variance = np.zeros(totals.shape)
         for row, (total, group) in enumerate(zip(totals, groups, strict=True)):
             _, counts, n = self._rows(group)
             found = question.readout(counts, n)
             variance[row] = ((found.count - found.base * n - total) ** 2).sum(axis=0)
             variance[row] += (self.replicates - len(n)) * total**2  # of weights that leave the group out
-        return Accuracy(self.scale * variance, np.full((len(groups), 1), float(self.replicates - 1)))
+        return self.scale * variance, np.full((len(groups), 1), float(self.replicates - 1))
 
     def __add__(self, other: ComplexSample) -> ReplicateSample:
         names = ("replicates", "scale", "clusters")
