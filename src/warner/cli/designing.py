@@ -219,11 +219,7 @@ PAIR = re.compile(r"\w+=.+")
 
 
 class Maker(NamedTuple):
-    """Function and parameters of the designs of one name.
-
-    With a probability for each answer, as forced response may have, `each_answer` is the parameter that takes all keys
-    except the `always` required ones.
-    """
+    """Function and parameters of the designs of one name; `each_answer` takes all keys except those `always` needed."""
 
     name: str
     make: Callable[..., Design]

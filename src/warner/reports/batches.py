@@ -42,11 +42,7 @@ def rows_at_a_time(form: Form) -> int:
 
 
 def batches(source: Table, columns: Roles, form: Form) -> Iterator[Frame]:
-    """Iterate over a source: frames in memory, with the columns of `select_columns`.
-
-    One batch is read ahead, so that an engine reads on while the last batch is being counted; not by Ibis, because some
-    databases (SQLite) answer only the thread that opened them.
-    """
+    """Iterate over a source, a frame ahead; not by Ibis: some databases answer only the thread that opened them."""
     frames = _frames(source, columns, form)
     if source.frame.implementation.is_ibis():
         yield from frames

@@ -143,10 +143,7 @@ class Histograms:
         return Histograms(counts, n, counts.max(initial=0), histogram, self.kept, groups, effective)
 
     def in_reports(self) -> tuple[Counts, Counts]:
-        """Return counts and numbers of reports, with weights scaled to the effective number of reports.
-
-        Rounding would leave a count above its number of reports, which has no binomial likelihood.
-        """
+        """Return counts and numbers of reports; those of weights are scaled to, and not above, the effective number."""
         if self.effective is None:
             return self.counts, self.n
         effective = self.effective[..., np.newaxis]

@@ -88,10 +88,7 @@ def design_based(tally: Tally, question: LinearScores, groups: Any, target: str)
 
 
 def _with_noise(fixed: Array, noise: Array) -> Array:
-    """Factor on the degrees of freedom of a variance that is partly a known variance of noise.
-
-    It is Satterthwaite's ratio for the sum of an estimated and a known variance, at their expectations.
-    """
+    """Satterthwaite's factor on the degrees of freedom of a variance that is partly a known variance of noise."""
     return np.ones(fixed.shape) if not fixed.any() else (1 + fixed * noise) ** 2
 
 

@@ -274,10 +274,7 @@ class Workbook(AbstractContextManager["Workbook"]):
     def _rows(
         self, sheet: Sheet, used: set[int] | None = None, merged: list[str] | None = None
     ) -> Iterator[tuple[int, dict[int, str]]]:
-        """Yield the rows of a sheet with content: their numbers, and their cells by the numbers of columns.
-
-        Of columns that are not `used` it only tells that there is something; `merged` cells are added at the end.
-        """
+        """Yield the rows with content, and their cells; of columns not `used` only whether there is something."""
         shared, moments, since_1904 = self._shared, self._moments, self._since_1904
         rows: list[tuple[int, dict[int, str]]] = []
         cells: dict[int, str] = {}

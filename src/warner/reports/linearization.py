@@ -542,8 +542,7 @@ class ClusterSample(ComplexSample):
     ) -> float:
         """Return clusters less strata; where groups or clusters are unequal, Welch's degrees of freedom, if fewer.
 
-        Welch's are taken at the variances and at those of equally variable respondents: a variance with one degree of
-        freedom can happen to be small.
+        They are taken at equal variances too: a variance with one degree of freedom can happen to be small.
         """
         weights = [one.everybody for one in moments]
         most = self.units.freedom_of(weights[0] + weights[1])

@@ -353,10 +353,7 @@ class Loaded:
         return plain(self.columns[name])
 
     def column(self, name: str, *, as_written: bool = False) -> Column:
-        """Return a column of covariates; a column of a text file is numeric if all its values are numbers.
-
-        With `as_written` it stays text, such as the names of clusters and designs.
-        """
+        """Return a column of covariates; in text files it is numeric if all values are numbers, unless `as_written`."""
         values = self.columns[name]
         if isinstance(values, Column):
             return values

@@ -206,10 +206,7 @@ def count_rows(
 
 
 def select_columns(frame: Frame, schema: Document, columns: Roles, only: Frame = None, *, whole: bool = False) -> Frame:
-    """Select value, by0, by1, ..., and number or weight with a flag for invalid amounts.
-
-    With `only`, the valid values, which are `whole` numbers or texts, others are replaced and marked by their kind.
-    """
+    """Select value, by0, ..., and amounts with a flag; values other than `only` are replaced and marked by kind."""
 
     def key(name: str) -> Frame:
         if schema[name] != nw.String and is_text(schema[name]):

@@ -380,10 +380,7 @@ class Tally(GroupedReports):
         return replace(found, fuzzy=True) if isinstance(sets, LinearCombination) else found
 
     def scaled(self) -> tuple[Counts, Array]:
-        """Return counts and totals, scaled to the effective number of reports, with a row for each group.
-
-        Without weights these are the counts; a group without reports has a total of 0.
-        """
+        """Return counts and totals with a row for each group, scaled to the effective number of reports if weighted."""
         counts, number = self.rows()
         if self.simple:
             return counts, number[:, np.newaxis].astype(np.float64)
@@ -652,10 +649,7 @@ def numbers_of(keys: Iterable[Group], groups: Iterable[Group]) -> list[int]:
 
 
 def group_order(group: Group) -> tuple[tuple[bool, bool, object], ...]:
-    """Sort key of a group: numbers, then texts, then missing values, for every engine.
-
-    Texts that are numbers come first, by size: the weeks of a text file are 1, 2, 10, not 1, 10, 2.
-    """
+    """Sort key of a group, for every engine: numbers, texts of numbers (1, 2, 10), other texts, missing values."""
 
     def key(value: object) -> object:
         if not isinstance(value, str):
