@@ -136,14 +136,14 @@ class Kind(NamedTuple):
 
 
 PATH = click.Path(path_type=Path)
-NUMBER = named(click.types.FloatParamType(), "number")
+FLOAT = named(click.types.FloatParamType(), "number")
 WORD_KINDS = {
     "str": Kind(str),
     "int": Kind(named(click.types.IntParamType(), "whole number")),
-    "float": Kind(NUMBER),
+    "float": Kind(FLOAT),
     "Path": Kind(PATH),
     "tuple[str, ...]": Kind(str, repeatable=True),
-    "tuple[float, ...]": Kind(NUMBER, repeatable=True),
+    "tuple[float, ...]": Kind(FLOAT, repeatable=True),
     "Columnar": Kind(str),
     "Columnars": Kind(str, repeatable=True, convert=lambda words: words or None),
     "NumberOrColumn": Kind(number_or_column),

@@ -309,11 +309,6 @@ class ComplexSample(ABC):
     def to_dict(self) -> Document: ...
 
     @property
-    def finite(self) -> bool:
-        """Return True if the sampled part of the population is known."""
-        return False
-
-    @property
     def names(self) -> tuple[str, ...]:
         """Names in the keys of cells besides those of groups."""
         return tuple(name for name in self.cells.by if name in {STRATUM, CLUSTER, REPLICATE})
@@ -438,10 +433,6 @@ class ClusterSample(ComplexSample):
         sampled = None if self.sampled is None else np.array(self.sampled)
         return Units(stratum, people.astype(np.float64), self.clusters is None, sampled, self.whole)
 
-    @property
-    def finite(self) -> bool:
-        return self.sampled is not None
-
     def described(self) -> str:
         units = self.units
         drawn = counted(units.number, "respondent", "respondents")
@@ -487,7 +478,7 @@ class ClusterSample(ComplexSample):
                 variance[row] = endless[row] = (self.units.jackknife(moments, frequency[row]) ** 2).sum(axis=0)
             else:
                 variance[row] = self.units.variance(deviations)
-                endless[row] = self.units.between(deviations) if self.finite else variance[row]
+                endless[row] = variance[row] if self.sampled is None else self.units.between(deviations)
         return variance, endless, Shown.of_groups(shown)
 
     def _shown(self, weight: Array, group: Group, freedom: float) -> Shown:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL, Integers, PerGroup
 from warner.designs import device_from_dict
 from warner.designs.facts import added_up
 from warner.designs.labels import MISSING
@@ -42,6 +41,7 @@ from warner.text import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from warner.arrays import Integers, PerGroup
     from warner.designs.contract import Design
     from warner.reports.subtotals import Rows
 
@@ -90,13 +90,7 @@ class OpenTally(GroupedReports):
 
     def __post_init__(self) -> None:
         refuse_grouping(self.by, self.groups, FOUND)
-        for name in LEFT_OUT:
-            numbers = np.asarray(getattr(self, name))
-            shape = (len(self.groups),) if self.by else ()
-            whole = numbers.dtype.kind in "iu" and ((numbers >= 0) & (numbers <= LARGEST_TOTAL)).all()
-            if not whole or numbers.shape not in {(), shape}:
-                raise ValueError(f"{name} must be a whole number from 0 to 2^53, for each group if there are groups")
-            object.__setattr__(self, name, np.broadcast_to(numbers, shape) if self.by else int(numbers))
+        self._check_numbers(*LEFT_OUT)
 
     @classmethod
     def of_rows(cls, design: OpenDomain, rows: Integers, index: Integers | None = None, **more: Any) -> OpenTally:

@@ -106,6 +106,20 @@ class GroupedReports(Saved):
         """Write the epsilon of one report, rounded up."""
         return str(self.design.shown_epsilon())
 
+    def _check_numbers(self, *names: str) -> None:
+        """Check fields that are numbers, one for all or one for each group; with groups, these become arrays."""
+        shape = (len(self.groups),) if self.by else ()
+        given = {name: np.asarray(value) for name in names if (value := getattr(self, name)) is not None}
+        for name, value in given.items():
+            whole = value.dtype.kind in "iu" and ((value >= 0) & (value <= LARGEST_TOTAL)).all()
+            if name != "squares" and not whole:
+                found = reprlib.repr(value.tolist())
+                raise ValueError(f"{name} must be a whole number from 0 to 2^53, but got {found}")
+            if value.dtype.kind not in "iuf" or not (value >= 0).all() or value.shape not in {(), shape}:
+                raise ValueError(f"{name} must be a number of at least 0, for each group if there are groups")
+            if self.by:
+                object.__setattr__(self, name, np.broadcast_to(value, shape))
+
     def _groups_document(self) -> Document:
         left_out: Document = {name: np.asarray(getattr(self, name)).tolist() for name in ("missing", "unknown")}
         return left_out | {"by": list(self.by), "groups": [list(group) for group in self.groups]}
@@ -207,16 +221,7 @@ class Tally(GroupedReports):
         if self.squares is None and array.dtype.kind == "f":
             raise ValueError("counts must be whole numbers, or come with squares, the sum of the squared weights")
         histograms = as_histograms(self._as_weights(array), width)
-        given = {name: getattr(self, name) for name in ("missing", "unknown", "people", "squares")}
-        numbers = {name: np.asarray(value) for name, value in given.items() if value is not None}
-        for name, value in numbers.items():
-            whole = value.dtype.kind in "iu" and ((value >= 0) & (value <= LARGEST_TOTAL)).all()
-            if name != "squares" and not whole:
-                raise ValueError(
-                    f"{name} must be a whole number from 0 to 2^53, but got {reprlib.repr(value.tolist())}"
-                )
-            if value.dtype.kind not in "iuf" or not (value >= 0).all() or value.shape not in {(), shape[:-1]}:
-                raise ValueError(f"{name} must be a number of at least 0, for each group if there are groups")
+        self._check_numbers("missing", "unknown", "people", "squares")
         refuse_impossible(histograms.counts, self.design.law)
         array = self._keep_private("counts", histograms.counts)
         follows = self.n is None and self.design.law.exclusive
@@ -225,8 +230,6 @@ class Tally(GroupedReports):
         refuse_squares(self.squares, n)
         object.__setattr__(self, "n", n[()])
         object.__setattr__(self, "_largest", histograms.largest)
-        for name, value in numbers.items() if self.by else ():
-            object.__setattr__(self, name, np.broadcast_to(value, shape[:-1]))
 
     def _keep_private(self, name: str, counts: Counts) -> Counts:
         """Set a field to a read-only copy, and return it."""
