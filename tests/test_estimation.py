@@ -464,7 +464,7 @@ def test_the_default_is_the_closest_that_we_know_and_says_why() -> None:
     hadamard = HadamardResponse(list("abc"), epsilon=1)
     kept = tally(hadamard.randomize(["a", "b", "c"] * 40), hadamard)
     assert kept.has_likelihood
-    assert "mle can be much further off" in estimate(kept)._reason()
+    assert "mle can be much less accurate" in estimate(kept)._reason()
     assert "no likelihood" not in estimate(kept).text()
     groups = Tally(sets, [support, support], n=np.array([500, 500]), by=("g",), groups=((1,), (2,)))
     assert (

@@ -198,7 +198,7 @@ class Estimate(TableResult):
         if self.choices and self.choices[0].errors:
             return [choices_in_words(self.choices)]
         if self.choices:
-            return [f"auto took {self.choices[0].method}: {self._estimator.reason(self.tally)}"]
+            return [f"auto chose {self.choices[0].method}: {self._estimator.reason(self.tally)}"]
         return [f"the default here is {self.method}: {self._reason()}"] if self._reason() else []
 
     # What a page, a plot and a text all need is computed once for each `Confidence`, and kept.

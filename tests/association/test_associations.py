@@ -484,7 +484,7 @@ def test_the_same_reports_give_the_same_result() -> None:
             ValueError,
             "'b' must have one value for each",
         ),
-        ({"a": [None], "b": ["yes"]}, {"a": COIN, "b": COIN}, {}, ValueError, "1 row had something missing"),
+        ({"a": [None], "b": ["yes"]}, {"a": COIN, "b": COIN}, {}, ValueError, "1 row had missing values"),
         (3, QUESTIONS, {}, TypeError, "data must be a data frame"),
     ],
 )

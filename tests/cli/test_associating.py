@@ -80,7 +80,7 @@ def test_associate_takes_weights_simulations_and_standard_input(folder: Path, pr
         (TWO[:3], "--numeric must be given for one question"),
         ((*TWO[:3], "--numeric", "cheated"), "a column of its own"),
         ((*TWO[:3], "copied"), "COLUMN=DESIGN, such as cheated=dice.json, but got 'copied'"),
-        ((*TWO, "copied=often.json"), "'copied' is there twice"),
+        ((*TWO, "copied=often.json"), "'copied' occurs twice"),
         ((*TWO[:3], "copied=nope.json"), "there is no file nope.json"),
         ((*TWO[:3], "copeid=dice.json"), "did you mean 'copied'?"),
         ((*TWO[:3], "frequency=dice.json"), "leave them out with --unknown drop"),

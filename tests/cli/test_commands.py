@@ -242,7 +242,7 @@ def test_help_fits_into_80_columns_and_has_no_types_of_python(prompt: Prompt, co
     [
         ('leave them out with unknown="drop"', "leave them out with --unknown drop"),
         ("for direct answers give odds=(1, 0)", "for direct answers give --odds 1:0"),
-        ("say so with different_people=True", "say so with --different-people"),
+        ("confirm this with different_people=True", "confirm this with --different-people"),
         ("give fewer digits, or use epsilon=", "give fewer digits, or use --epsilon"),
         ("crosswise takes p=..., but got q=1/4", "crosswise takes p=..., but got q=1/4"),
         ("answers must be numbers; give values, the number", "answers must be numbers; give --values, the number"),

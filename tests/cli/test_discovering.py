@@ -201,7 +201,7 @@ def test_check_and_audit_take_an_open_domain(collected: Path) -> None:
     succeeds(collected, "tally", *asked, "words.json", "-o", "saved.json")
     sure = ("--level", "0.999999")  # reports are drawn anew each time
     printed = succeeds(collected, "check", *asked, "words.json", *sure)
-    assert printed.startswith("What no answer changes fits the design")
+    assert printed.startswith("All that does not depend on the answers fits the design")
     assert succeeds(collected, "check", "saved.json", *sure) == printed
     assert json.loads(succeeds(collected, "check", "saved.json", "--json", *sure))["fits"]
     succeeds(collected, "design", "the", "of", "--open", "words.json", "-o", "list.json")

@@ -105,7 +105,7 @@ def test_one_group_says_that_there_is_nothing_to_pool(folder: Path) -> None:
 def test_estimate_points_to_it_where_it_is_closer(folder: Path) -> None:
     said = succeeds(folder, "estimate", *GROUPS[1:])
     assert said.endswith("% of each share from the other groups\n")
-    assert said.splitlines()[-1].startswith("`warner groups` is probably closer: it would take ")
+    assert said.splitlines()[-1].startswith("`warner groups` is probably more accurate: it would take ")
     assert "warner groups" not in succeeds(folder, "estimate", *GROUPS[1:-2])
     assert "warner groups" not in succeeds(folder, "estimate", *GROUPS[1:], "--csv")
 

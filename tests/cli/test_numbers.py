@@ -105,7 +105,7 @@ def test_answers_that_stand_for_numbers(prompt: Prompt) -> None:
     assert found["shares"] == [expected.interval(above=1, values=[0, 1.5, 5]).to_dict()]
     said = prompt.prints(*base[:-2], *beyond)
     assert expected.standard_deviation([0, 1.5, 5]).text().strip("<>") in said
-    assert "answers must be numbers, but 'never' is none" in prompt.complains(*base)
+    assert "answers must be numbers, but 'never' is not a number" in prompt.complains(*base)
     assert "--values must name answers with their numbers" in prompt.complains(*base, "--values", "never")
     assert "--values needs --mean" in prompt.complains(
         "estimate", "said.csv", "-d", "often.json", "--values", "never=1"

@@ -138,7 +138,7 @@ def test_a_mean_and_a_quantile_are_planned_in_the_unit_of_the_answers(tmp_path: 
     words = ("plan", "--design", "words.json", "--half-width", "0.2", "--quantity", "mean")
     RandomizedResponse(["never", "once"], epsilon=1).save(tmp_path / "words.json")
     assert "respondents are needed" in succeeds(tmp_path, *words, "--values", "never=0,once=1")
-    assert "answers must be numbers, but 'never' is none; give --values" in fails(tmp_path, *words)
+    assert "answers must be numbers, but 'never' is not a number; give --values" in fails(tmp_path, *words)
 
 
 def test_a_plan_of_a_test(folder: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_plan_of_a_test(folder: Path) -> None:
     assert "--shares must be two numbers, as 0.3,0.1, but got '0.3'" in fails(folder, *asked, "--shares", "0.3")
     assert "--alternative" in fails(folder, *asked, "--reference", "0", "--share", "0.1", "--alternative", "greater")
     both = ("--plot", "plan.svg", "--mechanism-plot", "mechanisms.svg")
-    assert "--mechanism-plot is not for a test; --plot shows" in fails(folder, *asked, *options, *both)
+    assert "--mechanism-plot is not available for a test; --plot shows" in fails(folder, *asked, *options, *both)
     assert not (folder / "plan.svg").exists()
     succeeds(folder, *asked, *options, *both[:2])
     one.save_plot(folder / "one.svg")

@@ -159,7 +159,7 @@ FORMULA = ("regress", "people.csv", "answer ~ age", "--design", "dice.json")
         ((*ON_AGE, "--by", "how"), "with --by, --design must be NAME=FILE, NAME as in the column 'how'"),
         (
             (*ON_AGE[:-1], "a=dice.json", "--design", "a=direct.json", "--by", "how"),
-            "--design must name each design once, but 'a' is there twice",
+            "--design must name each design once, but 'a' occurs twice",
         ),
         ((*ON_AGE, "--json", "--csv"), "give --json or --csv, not both"),
         (
@@ -203,7 +203,7 @@ def test_contradictions_are_refused_before_anything_is_read(
         (("answer", "--on", "age", "--predict", "age"), "--predict must be NAME=VALUES, such as age=20,40"),
         (("answer", "--on", "age", "--predict", "height=3"), "must name covariates of the model (age)"),
         (("answer", "--on", "age", "--predict", "age=old"), "--predict must give numbers for age, but got 'old'"),
-        (("answer", "--on", "age", "--predict", "age=1", "--predict", "age=2"), "'age' is there twice"),
+        (("answer", "--on", "age", "--predict", "age=1", "--predict", "age=2"), "'age' occurs twice"),
         (("answer", "--on", "region", "--predict", "region=east"), "but holds 'east'"),
         (("answer", "--on", "age", "--plot", "p.png", "--against", "region"), "against must be one of the model's"),
         (("answer", "--on", "age", "--plot", "p.gif"), "must end in .png, .svg, .pdf"),

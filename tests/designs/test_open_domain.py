@@ -241,7 +241,7 @@ def test_a_damaged_file_is_refused(changed: dict[str, Any], message: str, tmp_pa
         ({"epsilon": 1, "bits": 8, "bytes": 8}, "but got bytes and bits"),
         ({"epsilon": 1, "letters": "a-z"}, "length must be given with letters"),
         ({"epsilon": 1, "bits": 8, "length": 3}, "length must be left out with bits, but got 3"),
-        ({"epsilon": 1, "letters": "abca", "length": 3}, "'a' is there twice"),
+        ({"epsilon": 1, "letters": "abca", "length": 3}, "'a' occurs twice"),
         ({"epsilon": 1, "letters": "ae\u0301", "length": 3}, "must not be combining"),
         ({"epsilon": 1, "letters": "A-Z", "length": 3}, "'A' becomes 'a'"),
         ({"epsilon": 1, "letters": "\u1100\u1161", "length": 3}, "must not combine"),

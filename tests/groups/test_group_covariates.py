@@ -60,7 +60,7 @@ def test_scale_and_origin_of_covariates_do_not_matter() -> None:
         ({"income": [1, 2]}, "must have the column 'region'"),
         ({"region": list("ABCDE")}, "a column of numbers besides 'region'"),
         ({"region": list("ABCD"), "x": [1, 2, 3, 5]}, "has none for 'E'"),
-        ({"region": list("ABCDEA"), "x": range(6)}, "'A' is there twice"),
+        ({"region": list("ABCDEA"), "x": range(6)}, "'A' occurs twice"),
         ({"region": list("ABCDE"), "x": list("abcde")}, "'x' holds texts"),
         ({"region": list("ABCDE"), "x": [1, 2, 3, 4, None]}, "1 row lacks 'x'"),
         ({"region": list("ABCDE"), "x": [1, 2, 3, 4, np.inf]}, "finite"),
@@ -70,7 +70,7 @@ def test_scale_and_origin_of_covariates_do_not_matter() -> None:
             {"region": list("ABCDE"), **{name: np.arange(5.0) ** p for p, name in enumerate("abcd", 1)}},
             "fewer covariates",
         ),
-        ({"region": list("ABCDE"), "x": [1, 2]}, "as long as each other"),
+        ({"region": list("ABCDE"), "x": [1, 2]}, "equal length"),
     ],
 )
 def test_what_cannot_be_joined_is_refused_in_one_line(on: Any, words: Any) -> None:

@@ -460,7 +460,7 @@ def test_a_group_without_a_place_along_the_order_has_no_share_and_is_named() -> 
     together = estimate_groups(weeks, along="week")
     assert np.isnan(together.shares[3]).all()
     assert np.isfinite(together.shares[:3]).all()
-    assert together.warnings() == ["groups without a value of 'week' have no place along it, and no share here"]
+    assert together.warnings() == ["groups without a value of 'week' have no position along it, and no share here"]
     assert "nan" not in together.text()
 
 
@@ -524,7 +524,7 @@ def test_pooled_means_are_closer_than_separate_ones_and_their_intervals_hold_on_
 
 def test_means_of_groups_that_cannot_be_are_refused() -> None:
     together = estimate_groups(REGIONS)
-    with pytest.raises(ValueError, match="answers must be numbers, but 'yes' is none; give values"):
+    with pytest.raises(ValueError, match="answers must be numbers, but 'yes' is not a number; give values"):
         together.mean()
     with pytest.raises(ValueError, match="values must not all be equal"):
         together.mean([1, 1])

@@ -669,7 +669,11 @@ def test_one_truth_at_every_door() -> None:
 @pytest.mark.parametrize(
     ("ask", "error", "complaint"),
     [
-        (lambda e: e.mean(), ValueError, "answers must be numbers, but 'never' is none; give values, a number for"),
+        (
+            lambda e: e.mean(),
+            ValueError,
+            "answers must be numbers, but 'never' is not a number; give values, a",
+        ),
         (lambda e: e.mean({"never": 0}), ValueError, "'once' has none"),
         (lambda e: e.mean({"never": 0, "once": 1, "often": 2, "daily": 3}), ValueError, "'daily' is no answer"),
         (lambda e: e.mean([0, 1]), ValueError, "values must be 3 numbers, one for each answer, but got 2"),
@@ -682,7 +686,11 @@ def test_one_truth_at_every_door() -> None:
         (lambda e: e.quantile(0, [0, 1, 2]), ValueError, "between 0 and 1, such as 0.5 for the median, but got 0"),
         (lambda e: e.quantile(1.5, [0, 1, 2]), ValueError, "but got 1.5"),
         (lambda e: e.quantile("half", [0, 1, 2]), ValueError, "but got 'half'"),
-        (lambda e: e.interval(above=1), ValueError, "answers must be numbers, but 'never' is none; give values"),
+        (
+            lambda e: e.interval(above=1),
+            ValueError,
+            "answers must be numbers, but 'never' is not a number; give values",
+        ),
         (lambda e: e.interval(above=1, values=[0, 1]), ValueError, "values must be 3 numbers"),
         (lambda e: e.interval("never", above=1), TypeError, "not both"),
         (lambda e: e.compare_means(("a", "b"), [0, 1, 2]), ValueError, "between needs groups"),

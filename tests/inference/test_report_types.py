@@ -166,7 +166,7 @@ def test_too_much_noise_shows_in_the_sizes_and_nowhere_else() -> None:
     counts, n, _ = BITS.law.count(reports)
     assert check(Tally(BITS, counts, n=n)).fits
     assert fit_warning(Tally(BITS, counts, n=n)) == ""
-    assert "the set sizes are smaller or larger than the noise makes them" in fit_warning(found.tally)
+    assert "the set sizes are smaller or larger than the noise explains" in fit_warning(found.tally)
     with pytest.warns(UserWarning, match="set sizes"):
         estimate(found.tally)
 
@@ -213,7 +213,7 @@ def test_values_that_never_come_are_seen() -> None:
     assert json.loads(found.to_json())["groups"][0]["collections"][0]["misfit_kinds"] == [4]
     joined = " ".join(found.text().split())
     assert "Each kind of report (report values): 4 came 0 times," in joined
-    assert "Rarer or commoner than the design can explain: 4." in joined
+    assert "More or less frequent than the design can explain: 4." in joined
 
 
 def test_the_report_that_supports_everything_comes_as_often_as_the_noise_says() -> None:
@@ -270,7 +270,7 @@ def test_what_people_read_of_kinds() -> None:
     assert "more noise than claimed" not in text
     assert "fabricated reports that follow the design" in text
     hashed = " ".join(check(drawn(HASHED)).text().split())
-    assert "What no answer changes (hash functions): G2 = " in hashed
+    assert "Independent of the answers (hash functions): G2 = " in hashed
     assert "No such check can detect more noise than claimed" in hashed
     assert "too much noise" not in hashed
     both = " ".join(check(pool([drawn(BITS), drawn(SubsetSelection(16, odds=(3, 1), size=4))])).text().split())

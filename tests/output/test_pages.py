@@ -290,7 +290,7 @@ def test_the_page_says_whose_shares_the_intervals_are_for(tmp_path: Path) -> Non
     assert "all intervals would contain their true shares at once in at least 95 % of the repetitions" in special
     assert "sampling error" not in special
     assert "hold for all answers at once" in special
-    assert "95 % simultaneous interval (sample): all shares under which neither so many nor so few reports" in special
+    assert "95 % simultaneous interval (sample): all shares under which the number of reports is not" in special
     assert "Clopper" not in special
 
 
@@ -309,9 +309,9 @@ def test_the_page_says_what_auto_took(tmp_path: Path) -> None:
     assert "auto: of mle or inv_p or inv_n, the one with the smallest predicted error. It took mle, maximum" in text
     many = estimate(Tally(RandomizedResponse(20, odds=(3, 1)), np.arange(20) + 40), method="auto")
     why = "the smallest total error for a symmetric design with 20 answers or more"
-    assert f"auto: shrink, {why}: shrinkage: the shares to be expected" in page(many, tmp_path).text
+    assert f"auto: shrink, {why}: shrinkage: the expected shares" in page(many, tmp_path).text
     taken = page(estimate(many.tally), tmp_path).text
-    assert f"shrink (the default here: {why}): shrinkage: the shares to be expected" in taken
+    assert f"shrink (the default here: {why}): shrinkage: the expected shares" in taken
     assert "the default here" not in page(estimate(many.tally, method="shrink"), tmp_path).text
 
 

@@ -294,7 +294,7 @@ def test_what_cannot_be_planned_is_refused_in_a_line(options: Any, message: str)
 
 
 def test_labels_that_are_no_numbers_have_no_mean_to_plan() -> None:
-    with pytest.raises(ValueError, match="answers must be numbers, but 'never' is none; give values"):
+    with pytest.raises(ValueError, match="answers must be numbers, but 'never' is not a number; give values"):
         plan(["never", "once"], epsilon=1, quantity="mean", half_width=0.1)
     with pytest.raises(ValueError, match="quantity must be"):
         warner.mechanisms(5, epsilon=1, quantity="distribution", people=100)

@@ -379,7 +379,7 @@ def test_bad_input_is_one_clear_error(
         ({"design": {}}, "design must be a Design, or a mapping"),
         (
             {"design": DESIGNS},
-            'by must name the column that says which of the designs each row went through: by="version"',
+            'by must name the column with the design of each row: by="version"',
         ),
         ({"by": "g"}, "by names the design of each row, but there is one design for all; leave by='g' out"),
         ({"formula": "answer"}, "terms must be given once: .* but got formula 'answer', on=None and no X"),

@@ -118,7 +118,7 @@ def test_weights_clusters_and_several_designs_are_said() -> None:
     flat = " ".join(text.split())
     assert "interval (Wald)" in flat
     assert "Weighted log-likelihood" in flat
-    assert "respondents of one cluster (20 of them) may be alike" in flat
+    assert "respondents of one cluster (20 of them) may be similar" in flat
     assert "Clusters are few or unequal: standard errors are bias-reduced (CR2)" in flat
     assert re.search(r"Student.s t with 1\d\.\d to 1\d\.\d degrees of freedom \(Satterthwaite\)", flat)
     assert "epsilon (a 1.099, b inf)" in flat

@@ -207,7 +207,7 @@ def test_sensitivity_stretches_slopes_and_keeps_the_mean_unbiased() -> None:
     (safe,) = fit_of("r ~ 1", {"r": [0, 0]}, design).coefficients
     assert_allclose(result.table()["estimate"][-1], (fit.predict().shares[0, 0] - 0.2 * safe) / 0.8, rtol=1e-9)
     assert result.table()["term"][-1] == "mean"
-    with pytest.raises(ValueError, match="99 is none"):
+    with pytest.raises(ValueError, match="99 is not one"):
         fit.sensitivity(99)
 
 

@@ -214,7 +214,7 @@ def test_small_cells_are_named() -> None:
     assert "fewer than 5 respondents" in check.text()
     assert check.groups is not None
     groups = check.text().split("\n\n")[1].splitlines()
-    assert groups[0] == "Groups of like predictions"
+    assert groups[0] == "Groups of similar predictions"
     assert [int(line.split()[0]) for line in groups[2:]] == check.groups.people.tolist()
 
 

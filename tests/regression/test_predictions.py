@@ -196,7 +196,7 @@ def test_profiles_of_all_kinds() -> None:
         fit.predict(pandas.DataFrame({"x": [2]}))
     with pytest.raises(ValueError, match="target must be one of population, realised"):
         fit.predict(target="sample")
-    with pytest.raises(ValueError, match="as long as each other"):
+    with pytest.raises(ValueError, match="equal length"):
         fit.predict({"x": [1, 2], "d": [1, 2, 3]})
     factor = regress("answer ~ C(x)", people_of("A_binary_forced_response"), DICE, counts="people")
     with pytest.raises(ValueError, match="levels that were there"):

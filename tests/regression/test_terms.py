@@ -155,7 +155,7 @@ def test_variables_are_found_wherever_they_stand() -> None:
     right = "scale(age) + np.log(`my col`) + C(x, contr.treatment(base=1)) + exp(exp) + a.b + Q('y z')"
     assert Formula(right).variables(columns) == ("age", "my col", "x", "exp", "a.b", "y z")
     assert Formula("age + agee + log(x)").variables(columns) == ("age", "agee", "x")
-    with pytest.raises(ValueError, match=r"must use functions that formulas know, .* but 'open' is none"):
+    with pytest.raises(ValueError, match=r"must use functions that formulas know, .* but 'open' is not one"):
         Formula("age + open(x)").variables(columns)
     assert Formula("1").variables(columns) == ()
     people = PEOPLE | {"my col": PEOPLE["age"]}
@@ -232,7 +232,7 @@ def test_new_data_that_do_not_fit_are_one_clear_error(listed: bool) -> None:
         TypeError, match="'age' must hold numbers, as it did when the model was fitted, but holds texts"
     ):
         terms.matrix(good | {"age": ["30"]})
-    with pytest.raises(ValueError, match=r"as long as each other, but have lengths \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"must have equal lengths, but have lengths \[1, 2\]"):
         terms.matrix(good | {"age": [30, 31]})
     with pytest.raises(TypeError, match=r"must be a data frame or a mapping of columns, but got builtins\.int"):
         terms.matrix(3)

@@ -286,7 +286,7 @@ def test_weights_alone_stay_as_they_are_and_say_what_they_do_not_know() -> None:
             {},
             "clusters must be at least two, but all",
         ),
-        ({"school": [None, *pupils()["school"][1:]]}, {}, "clusters must be known for everybody, but some rows"),
+        ({"school": [None, *pupils()["school"][1:]]}, {}, "clusters must be known for all respondents, but some rows"),
         ({"w": [-1.0, *pupils()["w"][1:]]}, {}, "weights must be"),
         ({"w": [None, *pupils()["w"][1:]]}, {}, "weights must be"),
         ({}, {"sampled": 0}, "sampled must be the part of a stratum's clusters"),

@@ -168,7 +168,7 @@ def test_every_damage_to_a_tally_is_refused_when_it_is_loaded(whole: Tally, fiel
 
 def test_names_and_groups_of_a_tally_can_be_told_apart() -> None:
     for by, groups, complaint in (
-        (("g", "g"), ((1, 2),), "by must name each column once, but 'g' is there twice"),
+        (("g", "g"), ((1, 2),), "by must name each column once, but 'g' occurs twice"),
         ("g", ((1,),), "by must be a tuple of names"),
         ((None,), ((1,),), "by must be a tuple of names"),
         (("g",), ((math.inf,),), "groups must hold strings, finite numbers or None"),

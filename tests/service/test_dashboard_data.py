@@ -269,7 +269,7 @@ def test_what_to_expect_is_said_before_anybody_has_answered() -> None:
     for survey, people, said in (
         (replace(coin, stop=1000), 0, "1,000 reports give 95 % intervals of about ±6.3 percentage points"),
         (replace(invited, stop=1000), 5000, "1,000 reports give 95 % intervals of about ±6.3 percentage points"),
-        (invited, 30, "30 reports can show next to nothing"),
+        (invited, 30, "30 reports carry almost no information"),
         (invited, 1000, "1,000 reports give 95 % any-time intervals of about ±11.6 percentage points"),
         (replace(invited, stop=1000), 500, "500 reports give 95 % any-time intervals"),
         (invited, 0, "no respondents are invited yet"),
@@ -436,7 +436,7 @@ def test_what_to_expect_of_numbers_is_the_interval_of_their_mean(anytime: bool) 
     mean = warner.estimate(Tally(INCOMES, counts)).mean(anytime=anytime)
     number = told[0].split("±")[1].split(", if")[0]
     assert float(number.replace(",", "")) == pytest.approx((mean.high - mean.low) / 2, rel=0.01)
-    assert told[0] == f"1,000 reports give 95 % {kind} of the mean of about ±{number}, if numbers spread evenly"
+    assert told[0] == f"1,000 reports give 95 % {kind} of the mean of about ±{number}, if numbers are uniform"
     if not anytime:
         planned = warner.plan(INCOMES, people=1000, quantity="mean", population="uniform")
         assert number == f"{planned.half_width:,.3g}"

@@ -226,7 +226,7 @@ def test_invitations_from_the_command_to_the_last_response(tmp_path: Path, shell
     made, *prospects = shell.prints(*invite).splitlines()
     assert made == "links.csv: 3 links, valid for one response each; only this file has them"
     assert [line.partition(": ")[0] for line in prospects] == ["q1", "q2"]
-    assert all(" 3 reports can show next to nothing: " in line for line in prospects)
+    assert all(" 3 reports carry almost no information: " in line for line in prospects)
     assert stat.S_IMODE((tmp_path / "links.csv").stat().st_mode) == 0o600
     links = [row["link"] for row in csv.DictReader((tmp_path / "links.csv").read_text().splitlines())]
     assert len(links) == 3
@@ -464,7 +464,7 @@ def test_a_survey_closes_by_itself_at_the_number_that_its_file_fixes(tmp_path: P
     fixed = survey_of(batch=10, stop=25)
     with collecting(tmp_path, fixed) as process:
         assert "schedule   closes by itself with 25 responses\n" in process.said
-        assert "precision  q1: 25 reports can show next to nothing: the 95 % intervals leave" in process.said
+        assert "precision  q1: 25 reports carry almost no information: the 95 % intervals leave" in process.said
         bodies = [body_of(fixed) for _ in range(40)]
         statuses: list[int] = []
 
@@ -503,7 +503,7 @@ def test_invitations_are_revoked_and_counted_by_the_command(tmp_path: Path, shel
     asked = json.dumps({"survey": INVITED.fingerprint, "token": tokens[0]}).encode()
     standing = posted(INVITED, asked).replace(b"/report ", b"/standing ", 1)
     with collecting(tmp_path, INVITED) as process:
-        assert "precision  q1: 4 reports can show next to nothing" in process.said
+        assert "precision  q1: 4 reports carry almost no information" in process.said
         assert b'"why":"open"' in exchanged(process.port, standing)
         assert [status(process, body_of(INVITED, None, token), INVITED) for token in tokens[:2]] == [200, 200]
         assert b'"why":"used"' in exchanged(process.port, standing)

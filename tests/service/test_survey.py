@@ -85,7 +85,7 @@ def test_designs_are_found_beside_the_survey(tmp_path: Path) -> None:
     (tmp_path / "survey.json").write_text(json.dumps(survey), encoding="utf-8")
     assert load_survey(tmp_path / "survey.json").questions[0].design == design
     assert load_survey(tmp_path / "survey.json").fingerprint == inside.fingerprint
-    with pytest.raises(ValueError, match="must stand in the survey itself"):
+    with pytest.raises(ValueError, match="must be in the survey itself"):
         read(survey)
 
 

@@ -145,7 +145,7 @@ def _checked(table: Crosstable) -> Crosstable:
     refuse_impossible(flat, table.design.law)
     if not flat.sum():
         rows = "row" if table.missing == 1 else "rows"
-        left_out = f" ({table.missing:,} {rows} had something missing, {table.unknown:,} something unknown)"
+        left_out = f" ({table.missing:,} {rows} had missing values, {table.unknown:,} had invalid values)"
         raise ValueError(
             f"there must be at least one respondent with a report to every question, but there is none{left_out}"
         )

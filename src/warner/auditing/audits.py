@@ -256,7 +256,7 @@ class Audit(TableResult):
             return ["Reports were taken as texts, so that it was not tested whether they follow the design."]
         compared = counted(self.tests, "count", "counts")
         if self.fits:
-            return [f"The reports fit the design: of {compared} compared with it none stands out ({self._p()})."]
+            return [f"The reports fit the design: none of {compared} stands out ({self._p()})."]
         sentences = [f"The reports do not fit the design: {self._p()} for {compared}."]
         sentences += [
             f"After {quoted(misfit.answer)}, {misfit.event} make up {_share(misfit.share)}; the design says "
@@ -270,8 +270,8 @@ class Audit(TableResult):
 
     def _level(self) -> str:
         return (
-            f"{self.runs:,} runs after each of {enumerated(list(map(quoted, self.answers)))}; the runs "
-            "that chose what to look at are not those that judged it. If runs are independent of each other, all of "
+            f"{self.runs:,} runs after each of {enumerated(list(map(quoted, self.answers)))}; separate "
+            "runs chose and judged the reports. If runs are independent of each other, all of "
             f"this holds at once with a probability of at least {level_text(self.level)}, whatever the client does."
         )
 
@@ -281,8 +281,8 @@ def _share(share: float) -> str:
 
 
 NOT_AUDITED = (
-    "Not detectable by an audit: the client's behavior after other answers, or outside an audit; what is too rare for "
-    "this number of runs; what it remembers from one report to the next; and what is sent along with a report, such as "
+    "Not detectable by an audit: the client's behavior after other answers, or outside an audit; events too rare for "
+    "this number of runs; memory from one report to the next; and other data that are sent with a report, such as "
     "its time. A bound below the claim is no proof that the claim holds."
 )
 
@@ -424,7 +424,7 @@ def _positions_tried(design: Design, answers: Sequence[Label] | None) -> Integer
         raise ValueError(f"answers must be in the domain of the design, but it does not have {listed}{hint}")
     if len(indices) < 2 or len(set(indices.tolist())) < len(indices):
         given = enumerated([quoted(label) for label in answers])
-        raise ValueError(f"answers must be two or more, all different, to be compared, but got {given}")
+        raise ValueError(f"answers must be at least two different answers, but got {given}")
     return indices
 
 

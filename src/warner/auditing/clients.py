@@ -92,7 +92,7 @@ class Command:
     def reports(self, answer: Label, runs: int) -> Pieces:
         """Start the command, and send it this answer `runs` times."""
         if isinstance(answer, str) and len(answer.splitlines()) != 1:
-            raise ValueError(f"an answer must be one line to be batch to a command, but got {answer!r}")
+            raise ValueError(f"an answer must be one line to be sent to a command, but got {answer!r}")
         done = 0
         for lines in self._pieces(answer, runs):
             done += len(lines)

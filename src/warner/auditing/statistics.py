@@ -281,7 +281,7 @@ def _comparisons(design: Design, answers: Integers) -> Statistic:
     def phrase(values: Integers) -> str:
         first, second = (quoted(design.domain[int(answers[index])]) for index in pairs[int(values[0])])
         if full_symmetry(design.law) is None:
-            return f"the design makes likelier after {first} than after {second}"
+            return f"the design makes more likely after {first} than after {second}"
         return f"support {first} but not {second}"
 
     return Statistic(count, phrase, exclusive=False)

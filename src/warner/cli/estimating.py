@@ -63,7 +63,7 @@ def estimate(options: commands.Estimate) -> None:
             from warner.groups.group_estimates import advice
 
             reason = advice(result.tally)
-            text += f"`warner groups` is probably closer: {reason}\n" if reason else ""
+            text += f"`warner groups` is probably more accurate: {reason}\n" if reason else ""
         pictures.write(result, confidence, cumulative=options.cumulative)
     if optional_stopping and (questions.is_given or not all_looks):
         tell(f"warner: note: {ONE_LOOK}", err=True)

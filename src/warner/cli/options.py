@@ -93,7 +93,7 @@ def assigned(
         if "=" not in word or not name or not (value or empty):
             raise ValueError(f"{form}, but got {word!r}{remedy}")
         if once and name in pairs:
-            raise ValueError(f"{once}, but {name!r} is there twice")
+            raise ValueError(f"{once}, but {name!r} occurs twice")
         put(pairs, name, value)
     return pairs
 

@@ -63,7 +63,7 @@ def plan(options: commands.Plan) -> None:
     if isinstance(result, SplitPlan) and (options.plot or options.mechanism_plot or options.grid):
         raise ValueError("--plot, --mechanism-plot and --grid are for one question")
     if isinstance(result, PowerPlan) and options.mechanism_plot is not None:
-        raise ValueError("--mechanism-plot is not for a test; --plot shows the power of other samples")
+        raise ValueError("--mechanism-plot is not available for a test; --plot shows the power of other sample sizes")
     if options.plot is not None:
         result.save_plot(options.plot)
     if isinstance(result, PowerPlan | SplitPlan):

@@ -418,6 +418,6 @@ def _exactly(transform: Transform, counts: Integers, part: float, longer: float)
             return nearest.astype(np.int64)
     bits = int(counts.max()).bit_length() // 2
     if not bits:
-        raise ArithmeticError("sums over hyperplanes are not whole numbers: the Fourier transform is not to be trusted")
+        raise ArithmeticError("sums over hyperplanes are not whole numbers: the Fourier transform is not reliable")
     high, low = counts >> bits, counts & (2**bits - 1)
     return (_exactly(transform, high, part, longer) << bits) + _exactly(transform, low, part, longer)

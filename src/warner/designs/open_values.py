@@ -317,7 +317,7 @@ def alphabet_of(letters: Any, normalize: tuple[str, ...]) -> str:
     alphabet = re.sub("(.)-(.)", _range, letters, flags=re.DOTALL)
     refuse_large(alphabet)
     if twice := [letter for index, letter in enumerate(alphabet) if letter in alphabet[:index]]:
-        raise ValueError(f"letters must be distinct, but {twice[0]!r} is there twice")
+        raise ValueError(f"letters must be distinct, but {twice[0]!r} occurs twice")
     if len(alphabet) < 2:
         raise ValueError(f"letters must be at least 2 characters, but got {letters!r}")
     return checked_alphabet(alphabet, normalize)

@@ -165,8 +165,8 @@ class RandomizedResponse(OddsDesign):
         """
         if self.k > LARGEST_CHANNEL:
             raise ValueError(
-                f"the channel of K = {self.k} answers would hold {self.k**2:,} numbers; it is given up to "
-                f"K = {LARGEST_CHANNEL}. Beyond, p and q say all of it"
+                f"the channel of K = {self.k} answers would hold {self.k**2:,} numbers; the limit is "
+                f"K = {LARGEST_CHANNEL}; p and q contain all of it"
             )
         return self.law._table()
 

@@ -353,7 +353,7 @@ def basic_rappor(domain: Labels, f: Number, p: Number, q: Number) -> tuple[Unary
     rate, zero, one = probability("f", f), probability("p", p), probability("q", q)
     if not 0 < rate < 1:
         raise ValueError(
-            f"f must be above 0, so that there is noise, and below 1, so that reports say something, but got {f}"
+            f"f must be above 0, so that there is noise, and below 1, so that reports carry information, but got {f}"
         )
     if not 0 < zero < one:
         raise ValueError(f"p and q must have 0 < p < q, as in RAPPOR's paper, but got {p} and {q}")

@@ -175,7 +175,7 @@ class ExtensionCounter:
             counts = (part + (self.n - self.zeros)) / g
             whole = np.rint(counts)
             if np.abs(counts - whole).max() > COUNT_ROUNDING:
-                raise ArithmeticError("support counts are not whole: the Fourier transform is not to be trusted")
+                raise ArithmeticError("support counts are not whole: the Fourier transform is not reliable")
             yield whole.astype(np.int64) + int((rest[: self.zeros] == 0).sum())
 
 

@@ -109,10 +109,10 @@ def mirrored(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Ch
 
 
 def disguised(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("red", "black")) -> Channel:
-    """Disguised response: the report is the colour of a card, instead of yes or no.
+    """Disguised response: the report is the color of a card, instead of yes or no.
 
     There are a yes-stack, in which a share p of the cards is red, and a no-stack, in which 1 - p is. The respondent
-    draws from both, unseen, and names the colour of the card from the stack of the true answer. P(red | trait) = p,
+    draws from both, unseen, and names the color of the card from the stack of the true answer. P(red | trait) = p,
     P(red | not) = 1 - p, as in Warner's design [1]_. It is `kuk` with one draw and mirrored stacks.
 
     Parameters
@@ -120,7 +120,7 @@ def disguised(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("red", "bla
     p : number
         The share of red cards in the yes-stack: not 1/2, and neither 0 nor 1.
     answers, reports
-        As for `warner`; the first report is the colour that is the more common one in the yes-stack if p > 1/2.
+        As for `warner`; the first report is the color that is the more common one in the yes-stack if p > 1/2.
 
     References
     ----------
@@ -137,7 +137,7 @@ def disguised(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("red", "bla
     """
     procedure = (
         "Draw, unseen, a card from each of two stacks: in the {trait}-stack a share of {p} of the cards is '{yes}', in "
-        "the {absence}-stack {q}; all others are '{no}'. Report only the colour of the card from the stack of your "
+        "the {absence}-stack {q}; all others are '{no}'. Report only the color of the card from the stack of your "
         "true answer."
     )
     return _mirrored_channel("disguised", p, answers, reports, procedure)

@@ -355,7 +355,7 @@ class Discovery(TableResult):
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
         """Plot the detected values with their intervals, and the smallest detectable share.
 
-        The best values that were not found stand below, hollow: they are no result. Groups are coloured points.
+        The best values that were not found are below, hollow: they are not results. Groups are colored points.
 
         Parameters
         ----------

@@ -169,13 +169,13 @@ def choices_in_words(choices: Sequence[Choice]) -> str:
     """Return a sentence on the chosen estimators, with their predicted errors to one digit.
 
     >>> choices_in_words([Choice("mle", {"mle": 0.012, "inv_p": 0.034})])
-    'auto took mle; predicted squared errors (orders of magnitude): mle 1e-02, inv_p 3e-02'
+    'auto chose mle; predicted squared errors (orders of magnitude): mle 1e-02, inv_p 3e-02'
     """
     predicted = [", ".join(f"{name} {error:.0e}" for name, error in one.errors.items()) for one in choices]
     if len(choices) == 1:
-        return f"auto took {choices[0].method}; predicted squared errors (orders of magnitude): {predicted[0]}"
+        return f"auto chose {choices[0].method}; predicted squared errors (orders of magnitude): {predicted[0]}"
     taken = [choice.method for choice in choices]
     listed = ", ".join(f"{name} in {taken.count(name)}" for name in METHODS_COMPARED if name in taken)
     shown = "; ".join([*predicted[:GROUPS_PREDICTED], *["..."] * (len(choices) > GROUPS_PREDICTED)])
     errors = f"predicted squared errors (orders of magnitude), group by group: {shown}"
-    return f"auto took {listed} of {len(choices)} groups; {errors}"
+    return f"auto chose {listed} of {len(choices)} groups; {errors}"

@@ -151,7 +151,7 @@ def certificate(shares: ArrayLike, counts: ArrayLike, design: Design | ChannelOp
     if not (theta >= 0).all() or not (np.abs(sums - 1) <= SUM_ROUNDING).all():
         raise ValueError(
             f"shares must be distributions, but the smallest entry is {theta.min():.3g} and a sum is "
-            f"{sums.flat[np.abs(sums - 1).argmax()]:.12g}; what inv gives cannot be certified"
+            f"{sums.flat[np.abs(sums - 1).argmax()]:.12g}; estimates of inv have no certificate"
         )
     flat = histograms.rows()
     proof = _proof(theta.reshape(-1, design.law.k), [(design, flat)])

@@ -66,7 +66,7 @@ BIAS = "the bias of this estimator"
 GROUPS_SMOOTHED = 100  # beyond, smoothing each group would be felt
 WHY_NEAREST = {  # why inv_p is the default, by whether there is a likelihood
     False: "a report is counted for several answers, so that counts alone have no likelihood",
-    True: "a report is counted for several answers, and mle can be much further off where one answer dominates",
+    True: "a report is counted for several answers, and mle can be much less accurate where one answer dominates",
 }
 
 
@@ -348,21 +348,21 @@ METHODS: dict[str, Method] = {
         _shrunk,
         valid=True,
         likelihood=False,
-        sentence="shrinkage: the shares to be expected, averaged over many shapes that they may have",
+        sentence="shrinkage: the expected shares, averaged over many possible shapes",
         symmetric=True,
         caution=_outside_narrow_limits,
         suits=lambda tally: many_answers(tally) and not tally.by,
         reason=lambda tally: (
             f"the smallest total error for a symmetric design with {ANSWERS_FOR_SHRINKAGE} answers or more"
         ),
-        outside="shrink pulls every share to usual values of the others",
+        outside="shrink pulls every share toward usual values of the others",
         weighs_noise=True,
     ),
     "smooth": Method(
         _smoothed,
         valid=True,
         likelihood=False,
-        sentence="smoothing: curves through ordered answers, averaged over how smooth they may be",
+        sentence="smoothing: curves through ordered answers, averaged over degrees of smoothness",
         one_collection=True,
         suits=_has_order,
         reason=lambda tally: "the smallest total error known for numbers and other ordered answers",
@@ -519,7 +519,7 @@ def refuse_silent(tally: Collected) -> None:
     """Raise an error for a tally without reports or without information, or with more answers than fit into memory."""
     groups = len(tally.answered)
     several = f"{groups:,} groups of " if tally.by else ""
-    remedy = "estimate some groups at a time" if tally.by else "take a larger machine, or a design with fewer answers"
+    remedy = "estimate some groups at a time" if tally.by else "use a larger machine, or a design with fewer answers"
     refuse_beyond_memory(groups * tally.k, ESTIMATE_BYTES, f"estimates of {several}{tally.k:,} answers", remedy)
     if all(part.design.epsilon > 0 for part in tally.parts) and tally.answered.any():
         return

@@ -361,10 +361,10 @@ def widened(shares: Array, histograms: Histograms, design: Design) -> str:
     wider = needed > errors_allowed(design.k)
     if not wider.any():
         return ""
-    where = f" of {counted(int(wider.sum()), 'group', 'groups')}" if len(n) > 1 else ""
+    where = f" in {counted(int(wider.sum()), 'group', 'groups')}" if len(n) > 1 else ""
     return (
-        f"the counts{where} allow no shares that all are within {errors_allowed(design.k):.2f} standard errors of what "
-        f"each count says, so that up to {needed.max():.2f} are allowed: there are very few reports, or they do not "
+        f"no distribution has all shares within {errors_allowed(design.k):.2f} standard errors of their counts{where}, "
+        f"so that up to {needed.max():.2f} are allowed: there are very few reports, or they do not "
         "fit the design"
     )
 

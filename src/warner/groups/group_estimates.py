@@ -766,8 +766,8 @@ def _refuse(tally: Collected, on: Any, along: str | None, *, different_people: b
         raise ValueError("give on, for a regression on covariates, or along, for a trend, not both")
     if any(part.design.repetition() for part in tally.parts) and not different_people:
         raise ValueError(
-            "along must be left out for a memoized design, under which a person keeps part of the noise from week to "
-            "week; if no person is in two groups, say so with different_people=True"
+            "along must be left out for a memoized design, under which a respondent keeps part of the noise from "
+            "week to week; if no respondent is in two groups, confirm this with different_people=True"
         )
 
 

@@ -380,7 +380,7 @@ def pooled_sum(estimates: GroupEstimates, sets: Sets, level: float, kind: str) -
     check_kind(kind)
     direct = direct_sum(tally, sets)
     if not direct.informative.any():
-        raise ValueError("reports must tell what is asked for, but under this design they do not")
+        raise ValueError("reports must identify the requested shares, but under this design they do not")
     together = pooled_share(direct, matrix, estimates.series)
     if kind == "each":
         return together, *exact_limits(tally, sets, 0, direct, matrix, level, estimates.along)

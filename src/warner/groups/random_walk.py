@@ -280,7 +280,7 @@ def has_position(tally: Collected, along: str | None) -> Mask:
 def without_position(tally: Collected, along: str | None) -> str:
     """Return a warning if some groups have no value of the column `along`."""
     complete = has_position(tally, along).all()
-    return "" if complete else f"groups without a value of {along!r} have no place along it, and no share here"
+    return "" if complete else f"groups without a value of {along!r} have no position along it, and no share here"
 
 
 def _as_number(value: object) -> float | None:
@@ -361,9 +361,9 @@ def _columns(on: Any) -> dict[str, Any]:
         columns = {str(name): values for name, values in on.items()}
         lengths = {len(values) for values in columns.values() if hasattr(values, "__len__")}
         if any(not hasattr(values, "__len__") or isinstance(values, str) for values in columns.values()):
-            raise TypeError("on must hold columns as long as each other, with a row for each group")
+            raise TypeError("on must hold columns of equal length, with a row for each group")
         if len(lengths) > 1:
-            raise ValueError(f"on must have columns as long as each other, but they have lengths {sorted(lengths)}")
+            raise ValueError(f"on must have columns of equal length, but they have lengths {sorted(lengths)}")
         return columns
     try:
         frame: Any = nw.from_native(on)
@@ -389,7 +389,7 @@ def _as_integer(value: Any) -> Any:
 def _refuse_repeated(rows: list[Group]) -> None:
     if len(set(rows)) < len(rows):
         twice = next(row for index, row in enumerate(rows) if row in rows[:index])
-        raise ValueError(f"on must have one row for each group, but {quoted(group_name(twice))} is there twice")
+        raise ValueError(f"on must have one row for each group, but {quoted(group_name(twice))} occurs twice")
 
 
 def _matched(groups: tuple[Group, ...], rows: list[Group]) -> tuple[list[int], list[int]]:

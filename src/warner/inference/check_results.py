@@ -590,7 +590,7 @@ class Check(TableResult):
 
 
 CAUSES = (
-    "Possible causes: {noise} than claimed was added, so that respondents gave away more than the epsilon of the "
+    "Possible causes: {noise} than claimed was added, so that respondents spent more than the epsilon of the "
     "design; some answers were never offered to respondents; part of the reports is constant or otherwise "
     "fabricated; or the design file is the wrong one, or has other answers. The estimates rely on the design: find the "
     "cause first."
@@ -730,7 +730,8 @@ class OpenCheck(TableResult):
         p = p_value(self.p_value)
         if not self.fits:
             return f"The reports do not fit the design: {p}."
-        return f"What no answer changes fits the design ({p}; a misfit would have p < {1 - self.level:.3g})."
+        limit = f"a misfit would have p < {1 - self.level:.3g}"
+        return f"All that does not depend on the answers fits the design ({p}; {limit})."
 
     def text(self) -> str:
         compared = counted(self.tests, "count", "counts")

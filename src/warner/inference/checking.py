@@ -194,7 +194,7 @@ def check(
         if isinstance(tally, OpenTally):
             if fakes is not None:
                 raise ValueError(
-                    "fakes must be left out for an open domain: warner.discover says what fake reports can do"
+                    "fakes must be left out for an open domain: see warner.discover for the effect of fake reports"
                 )
             return check_open(tally, level=level)
     refuse_uncounted(tally, "check(Tally(design, counts))")
@@ -320,9 +320,7 @@ class _Counted:
 def _range_test(counted: _Counted) -> Test:
     part, bounds, p_values = counted.part, counted.bounds, counted.in_all_groups(counted.range_p_values)
     if bounds.least is not None and bounds.most is not None:
-        return Test(
-            "possible range", p_values, lambda group: f"Counts outside what is possible: {p_value(p_values[group])}."
-        )
+        return Test("possible range", p_values, lambda group: f"Impossible counts: {p_value(p_values[group])}.")
     below = bounds.most is None
     name, rule = ("Rarest", "at least") if below else ("Commonest", "at most")
     floor = bounds.least if below else bounds.most

@@ -209,9 +209,9 @@ FEW = 4.5  # respondents that a domain is worth, below which limits are subtract
 FLOORED = "the interval rests on the variance of the randomization and within clusters, more than the sample shows"
 UNCORRELATED = 1e-9  # part of the variance of a difference that is rounding
 STUDENT = "Student's t"  # the test
-SHARES_UNKNOWN = "the design must identify both shares, but under it others lead to the same reports"
-SHARE_UNKNOWN = "the design must identify the share of the answer, but others lead to the same reports"
-MEAN_UNKNOWN = "the design must identify the mean, but under it others lead to the same reports"
+SHARES_UNKNOWN = "the design must identify both shares, but other shares lead to the same reports"
+SHARE_UNKNOWN = "the design must identify the share of the answer, but other shares lead to the same reports"
+MEAN_UNKNOWN = "the design must identify the mean, but other means lead to the same reports"
 # Tails from which the p-value is bisected; intervals do not widen strictly with smaller tails.
 TAILS = np.array([10.0**digits for digits in (-50, -40, -30, -20, -15, -12, -10, -8, -7, -6, -5, -4, -3.5, -3)])
 TAILS = np.append(TAILS, [0.002, 0.005, 0.01, 0.02, 0.025, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.4999])

@@ -231,7 +231,7 @@ def values_of(domain: Labels, values: Any = None) -> Array:
         if not is_numeric(domain):
             text = next(label for label in domain if not is_numeric((label, label)))  # type: ignore[arg-type]
             raise ValueError(
-                f"answers must be numbers, but {text!r} is none; give values, a number for each answer, "
+                f"answers must be numbers, but {text!r} is not a number; give values, a number for each answer, "
                 "such as 0 for never and 1 for once, or the midpoints of brackets"
             )
         if isinstance(domain, range):

@@ -125,8 +125,8 @@ def _range_test(part: Tally, types: TypeCounts, tails: Array, misfits: Mask) -> 
         listed = enumerated([f"{names[i]}" for i in np.flatnonzero(misfits[group])], MISFITS_LISTED) or "none"
         return (
             f"Each kind of report ({kinds.name}): {names[index]} came {times}, {expected} are "
-            f"expected whatever the true answers are: {p_value(p_values[group])}. Rarer or commoner than the design "
-            f"can explain: {listed}."
+            f"expected whatever the true answers are: {p_value(p_values[group])}. More or less frequent than the "
+            f"design can explain: {listed}."
         )
 
     return Test("kinds of reports", p_values, sentence)
@@ -153,7 +153,7 @@ def _law_test(
         average = f"{averages[group]:.4g} on average, where {mean:.4g} are expected; " if ancillary.ordered else ""
         sees = " This is the only test that sees too much noise as well as too little." * ancillary.of_each_type
         return (
-            f"What no answer changes ({ancillary.name}): {average}G2 = {g2[group]:.4g}, {p_value(p_values[group])} "
+            f"Independent of the answers ({ancillary.name}): {average}G2 = {g2[group]:.4g}, {p_value(p_values[group])} "
             f"(G2 against {simulations:,} simulated surveys; exact).{sees}"
         )
 
@@ -223,14 +223,14 @@ def report_type_evidence(part: Tally) -> list[tuple[float, str]]:
     assert part.design.law.types is not None
     what = part.design.law.types.name
     evidence = [
-        (float(smallest_p_value(types.tails()).min()), f"some {what} are rarer or commoner than the noise makes them")
+        (float(smallest_p_value(types.tails()).min()), f"some {what} are more or less frequent than the noise explains")
     ]
     ancillary = _ancillary(part)
     if ancillary is not None and ancillary.ordered:
         rows, law = _by_class(types.counts, ancillary), ancillary.law / ancillary.law.sum()
         sizes = _rounded_numbers(types.n[:, 0]).tolist()
         averages = [_average_test(row, size, law, QUICK_TRANSFORM) for row, size in zip(rows, sizes, strict=True)]
-        evidence.append((min(averages), f"the {ancillary.name} are smaller or larger than the noise makes them"))
+        evidence.append((min(averages), f"the {ancillary.name} are smaller or larger than the noise explains"))
     return evidence
 
 

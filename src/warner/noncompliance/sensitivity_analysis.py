@@ -146,7 +146,8 @@ def sensitivity(
     assumed = [probability("cheating", share) for share in cheating]
     if not assumed or 1 in assumed:
         raise ValueError(
-            f"cheating must be shares of at least 0 and below 1, but got {cheating!r}: if all cheat, nothing is known"
+            f"cheating must be shares of at least 0 and below 1, but got {cheating!r}: if all cheat, "
+            "shares are not identified"
         )
     tallies = [tally.under(channel.contaminated(column, share)) for share in assumed]
     intervals = [limits(contaminated, Confidence(level)) for contaminated in tallies]

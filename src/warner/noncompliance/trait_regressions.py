@@ -127,7 +127,7 @@ def lie_detector_regression(
     mapping[1, 0, [0, -1]] = 0, 1
     names = [f"{INTERCEPT} ({CARRIERS[0]})", *people.terms.names[1:], f"{INTERCEPT} ({CARRIERS[1]})"]
     fit = fitted(people, _specification(people, CARRIERS, mapping, names), **fit_options)
-    return TraitRegression(fit, "honest", _affirmed, "the share of people with the trait who affirm it")
+    return TraitRegression(fit, "honest", _affirmed, "the share of respondents with the trait who affirm it")
 
 
 def unrelated_question_regression(
@@ -167,7 +167,7 @@ def unrelated_question_regression(
     mapping[[0, 2], 0, -1] = 1
     specification = _specification(people, UNRELATED, mapping, [*people.terms.names, "unrelated"])
     fit = fitted(people, specification, **fit_options)
-    return TraitRegression(fit, "unrelated", _unrelated, "the share of people with the unrelated trait")
+    return TraitRegression(fit, "unrelated", _unrelated, "the share of respondents with the unrelated trait")
 
 
 def _designs(
@@ -181,7 +181,7 @@ def _designs(
     """Return each sample's table of the probabilities of yes."""
     if not isinstance(probabilities, Mapping) or len(set(probabilities.values()) - {None}) < 2:
         raise ValueError(
-            f"{name} must be a mapping of the samples to at least two different probabilities, or all say the same, "
+            f"{name} must be a mapping of the samples to at least two different probabilities, "
             f"but got {probabilities!r}"
         )
     result: dict[Any, Design] = {}

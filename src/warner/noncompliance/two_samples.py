@@ -348,9 +348,7 @@ def anchored_crosswise(
     question, anchor = float(probability("p", p)), float(probability("p_anchor", p_anchor))
     for name, value in (("p", question), ("p_anchor", anchor)):
         if value == 0.5:
-            raise ValueError(
-                f"{name} must not be 1/2: then same and differ are equally likely for everybody, and say nothing"
-            )
+            raise ValueError(f"{name} must not be 1/2: then same and differ are equally likely after every answer")
     samples = _samples((same, anchor_same), (n, n))
     if both_same is not None:
         if not 0 <= both_same <= min(same, anchor_same) or same + anchor_same - both_same > n:
@@ -553,5 +551,5 @@ def _different(name: str, pair: Sequence[Number]) -> tuple[float, float]:
         raise ValueError(f"{name} must be two probabilities, one for each sample, but got {pair!r}")
     first, second = (probability(name, value) for value in pair)
     if first == second:
-        raise ValueError(f"{name} must differ between the samples, or both say the same, but got {pair[0]!r} twice")
+        raise ValueError(f"{name} must differ between the samples, but got {pair[0]!r} twice")
     return float(first), float(second)

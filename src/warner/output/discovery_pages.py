@@ -2,7 +2,7 @@
 
 A plot has a row for each value, the largest share first, with its interval given that it was found, and a vertical line
 at the smallest share that would have been found. Below them stand, hollow and grey, the best of the values that were
-not found: they are no result. Groups are coloured points, in the rows of the values that any of them has. A page has
+not found: they are not results. Groups are colored points, in the rows of the values that any of them has. A page has
 the plot, the table, and what the numbers mean.
 """
 
@@ -272,8 +272,8 @@ def _candidates(discovery: Discovery) -> str:
             texts = [*(group_name([name]) for name in group), shown_value(value, other)]
             rows.append((texts, [(repr(support), f"{support:,}"), (repr(share), percent_tight(share))]))
     note = (
-        "These had the largest counts of those that were not found. They are not results: among so many values that "
-        "were tested, noise alone leads to such counts. Their shares are too large on average. They can be "
+        "These had the largest counts of those that were not found. They are not results: with this many values "
+        "tested, noise alone leads to such counts. Their shares are too large on average. They can be "
         "the list of a second survey."
     )
     if not rows:

@@ -55,7 +55,7 @@ TABLE_ROWS = 2000  # more would make browsers slow
 
 INTERVAL_METHODS = {
     "clopper_pearson": "Clopper and Pearson's interval for the binomial number of reports, translated into shares",
-    "exact": "all shares under which neither so many nor so few reports are improbable, by sums of binomial counts",
+    "exact": "all shares under which the number of reports is not improbable, by sums of binomial counts",
     "wilson": "Wilson's score interval for the binomial number of reports, translated into shares",
     "score": "the score interval: all shares under which the reports are not too many standard errors from expected",
     "anytime": "a mixture martingale (Robbins; Ville's inequality) of the number of reports, translated into shares",
@@ -534,14 +534,12 @@ def _direction(symmetry: Symmetry | None) -> str:
 
 def _outside_explained(estimate: Estimate) -> str:
     if estimate._estimator.unbiased:
-        return f"That is not a mistake: {estimate.method} can leave the range from 0 to 100 %, and an interval cannot."
+        return f"This is expected: {estimate.method} can leave the range from 0 to 100 %, and an interval cannot."
     if estimate._estimator.outside != BIAS:
-        return (
-            f"That is not a mistake in the numbers: {escape(estimate._estimator.outside)}. Rely on the interval there."
-        )
+        return f"This is expected: {escape(estimate._estimator.outside)}. Rely on the interval there."
     often = ", which is common for frequent answers among many rare ones" * (estimate.tally.k > 2)
     bias = f"the bias of the estimator ({escape(estimate._name())}){often}"
-    return f"That is not a mistake in the numbers but {bias}: rely on the interval there."
+    return f"This is expected: it is {bias}. Rely on the interval there."
 
 
 def computation_section(estimate: Estimate, confidence: Confidence) -> str:

@@ -146,9 +146,9 @@ COMPARED = {
     "distribution": ComparisonWords(
         "variance of the distribution function",
         "error of the distribution function (noise alone, on average)",
-        f" This is for limits that assume nothing about the shape. If the whole curve is to be known, and neighboring "
-        f"numbers are about equally common, take a square wave and the estimator {SMOOTHED}: it comes several times "
-        "closer.",
+        f" This is for limits that assume nothing about the shape. For the whole curve, if neighboring "
+        f"numbers are about equally common, use a square wave and the estimator {SMOOTHED}: its error is several times "
+        "smaller.",
     ),
 }
 

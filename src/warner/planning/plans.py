@@ -149,8 +149,8 @@ class NumberPlan(Tradeoff):
         if self.numbers.tau is not None:
             yield (
                 "A quantile: its interval comes from limits of the distribution function that assume nothing about its "
-                "shape. It is as wide as its numbers are apart at least, and far wider than that of a mean where there "
-                "are many."
+                "shape. It is at least as wide as the distance between two numbers, and far wider than the interval of "
+                "a mean where there are many numbers."
             )
         if self.shuffled_epsilon is not None:
             yield shuffled_sentence(self.design, self.shuffled_epsilon, self.delta)

@@ -25,7 +25,7 @@ ERRORS_IN_WORDS = {
     "observed": "from the observed information",
     "expected": "from the expected information",
     "opg": "from the outer products of the scores",
-    "robust": "robust: right also if the model is only an approximation",
+    "robust": "robust: valid even if the model is only an approximation",
 }
 INTERVALS_IN_WORDS = {
     "profile": "interval (profile likelihood)",
@@ -181,7 +181,7 @@ def _infinite(fit: Regression) -> list[str]:
     none, go = ("No finite estimates are", "they go") if plural else ("No finite estimate is", "it goes")
     text = f"{none} the most likely for {enumerated(names)}: the likelihood still rises when {go} to infinity."
     any_value = bool(np.isnan(fit.infinity.signs).any())
-    free = ["What is shown as any may take any value, along with the others."] * any_value
+    free = ["Coefficients shown as any may take any value, together with the others."] * any_value
     reasons = dict.fromkeys(sentence(one.reason) for one in fit.infinite)
     return [" ".join([text, *free, *reasons, "Predicted shares are not affected."])]
 
@@ -192,7 +192,7 @@ def _meaning(fit: Regression) -> list[str]:
     if specification.model == "ordered":
         last = quoted(specification.domain[-1])
         sentences.append(
-            f"A positive coefficient makes later answers, towards {last}, more likely; 'a | b' are the cutpoints."
+            f"A positive coefficient makes later answers, toward {last}, more likely; 'a | b' are the cutpoints."
         )
     elif specification.values is not None:
         numbers = [in_digits(value, 6) for value in specification.values.tolist()]
@@ -275,7 +275,7 @@ def _errors(fit: Regression) -> str:
     sampling = fit.model_data.observations.sampling
     text = f"Standard errors: {ERRORS_IN_WORDS[fit.errors]}"
     if sampling.cluster is not None:
-        text += f"; respondents of one cluster ({sampling.clusters.number:,} of them) may be alike"
+        text += f"; respondents of one cluster ({sampling.clusters.number:,} of them) may be similar"
     if sampling.stratum is not None:
         text += f"; {counted(sampling.strata, 'stratum', 'strata')}"
     if sampling.sampled is not None:
@@ -299,7 +299,7 @@ def _assumptions(fit: Regression) -> str:
     independent = "clusters are" if clusters is not None else "respondents are"
     others = "of each other"
     if groups is not None:
-        others += f" but for {quoted(groups.column)}, whose effects are normal and do not go with the covariates"
+        others += f" but for {quoted(groups.column)}, whose effects are normal and independent of the covariates"
     return (
         "Assumed: given the true answer, a report depends on nothing else, in particular not on these covariates; "
         f"{independent} independent {others}."

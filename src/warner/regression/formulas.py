@@ -44,7 +44,7 @@ def columns_of(frame: Any, names: Iterable[str]) -> Columns:
         long = [len(values) for values in given.values() if _is_long(values)]
         size = long[0] if long else 1
         if any(length != size for length in long):
-            raise ValueError(f"columns must be as long as each other, but have lengths {sorted(set(long))}")
+            raise ValueError(f"columns must have equal lengths, but have lengths {sorted(set(long))}")
         given = {name: values if _is_long(values) else [values] * size for name, values in given.items()}
     else:
         try:
@@ -450,7 +450,7 @@ def _names(factor: Any, functions: Container[str]) -> Iterator[str]:
         elif node.id not in functions:
             raise ValueError(
                 "formula must use functions that formulas know, such as log, I, C, center, scale, poly or np.sqrt, "
-                f"but {node.id!r} is none"
+                f"but {node.id!r} is not one"
             )
 
 

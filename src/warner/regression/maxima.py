@@ -241,8 +241,8 @@ def refuse_unidentified(likelihood: Likelihood, start: Array, names: Sequence[st
         return
     involved = [name for name, part in zip(names, np.abs(flat).max(axis=0), strict=True) if part > NAMED_PART]
     raise ValueError(
-        f"these designs cannot tell the coefficients {enumerated(involved)} apart, however many reports there "
-        "are; ask a part of the people under another design, or model fewer answers"
+        f"these designs do not identify the coefficients {enumerated(involved)} with any number of reports; "
+        "ask some of the respondents under another design, or model fewer answers"
     )
 
 
@@ -515,8 +515,8 @@ def maximise(
     # Where the likelihood is flat below a start, there is no maximum.
     if not maxima or max(one.value for one, _ in maxima) < best_start - SAME_MAXIMUM_NATS:
         raise NoMaximumError(
-            f"no maximum of the likelihood was found from {tried} starts: the reports may say too little for this many "
-            "coefficients; leave terms out, or use another link"
+            f"no maximum of the likelihood was found from {tried} starts: the reports may carry too little information "
+            "for these coefficients; leave terms out, or use another link"
         )
     maxima.sort(key=lambda item: -item[0].value)
     optima = tuple(Optimum(one.value, count) for one, count in maxima)

@@ -60,8 +60,8 @@ def refuse_mixed(data: ModelData, model: str, k: int, errors: str | None, penalt
     column, sampling = data.groups.column, data.observations.sampling
     if model == "linear":
         raise ValueError(
-            "random intercepts need a likelihood, which a linear model has not; leave them out and name "
-            f"{column!r} as clusters, or take another model"
+            "random intercepts need a likelihood, which a linear model lacks; leave them out and name "
+            f"{column!r} as clusters, or use another model"
         )
     if model == "multinomial" and k > 2:
         raise ValueError(
@@ -259,7 +259,7 @@ class Spread(TableResult):
         return "Standard deviation of the effects of groups"
 
     def _footnotes(self) -> list[str]:
-        return [f"N = {self.people:,} respondents", "p is that of the test that groups are alike"]
+        return [f"N = {self.people:,} respondents", "p is the p-value of the test that all groups are alike"]
 
     def _facts(self) -> Document:
         numbers = {"spread": self.value, "low": self.low, "high": self.high, "level": self.level}
@@ -271,7 +271,7 @@ class Spread(TableResult):
         between = f"{level_text(self.level)} interval {interval}, profile likelihood"
         return (
             f"Spread between the {self.groups:,} groups of {quoted(self.column)}: a standard deviation of {value} "
-            f"({between}); that groups are alike: {p_value(self.p_value)}."
+            f"({between}); test of equal groups: {p_value(self.p_value)}."
         )
 
 

@@ -124,7 +124,7 @@ class ModelCheck(TableResult):
             )
         tests = [] if self.deviance is None else [("deviance from the cells", *self.deviance[1:4])]
         if self.groups is not None:
-            tests.append(("chi-square of groups of like predictions", *self.groups[-3:]))
+            tests.append(("chi-square of groups of similar predictions", *self.groups[-3:]))
         p = np.array([np.nan if p is None else p for *_, p in tests])
         return [
             *map(Column, names, columns),
@@ -145,7 +145,7 @@ class ModelCheck(TableResult):
         elif self.deviance is not None:
             most = f"{self.deviance.saturated:,.2f}"
             found.append(f"no coefficients can reach a log-likelihood above {most}, that of the cells")
-        found += [*self._bounds(), *([f"groups of like predictions: {self.reason}"] if self.reason else [])]
+        found += [*self._bounds(), *([f"groups of similar predictions: {self.reason}"] if self.reason else [])]
         if self.small:
             named = f" ({'; '.join(self.small)})" if len(self.small) <= SMALL_CELLS_NAMED else ""
             found.append(
@@ -186,7 +186,7 @@ class ModelCheck(TableResult):
             f"reports of {report}": cells(groups.observed[:, 0].astype(np.int64)),
             "expected": [f"{number:,.1f}" for number in groups.expected[:, 0]],
         }
-        return f"{super().text()}\n\n{plain_table(Printed(columns, 'Groups of like predictions'))}"
+        return f"{super().text()}\n\n{plain_table(Printed(columns, 'Groups of similar predictions'))}"
 
 
 def check_model(fit: Regression) -> ModelCheck:

@@ -193,7 +193,7 @@ def _wald(fit: Regression, inside: Array) -> ModelTest:
         note = "An estimate lies at infinity, and Wald's test needs finite ones."
         return ModelTest(WALD, np.nan, freedom, np.nan, note)
     if fit.clustered is not None and fit.clustered.unknown(across.T).any():
-        return ModelTest(WALD, np.nan, freedom, np.nan, "What is tested rests on one cluster alone.")
+        return ModelTest(WALD, np.nan, freedom, np.nan, "The tested coefficients rest on one cluster alone.")
     contrast = across.T @ fit.coefficients
     statistic = _quadratic(contrast, across.T @ fit.finite_covariance @ across)
     if fit.clustered is None:
@@ -310,7 +310,7 @@ def _refuse_different_people(rows: Observations, others: Observations) -> None:
     if rows.n != others.n:
         raise ValueError(
             f"both models must be fitted to the same respondents, but there are {rows.n:,} and {others.n:,}; leave out "
-            "people with missing values first"
+            "respondents with missing values first"
         )
     sums = zip((rows.weight.sum(), rows.square.sum()), (others.weight.sum(), others.square.sum()), strict=True)
     same = all(np.isclose(one, other, rtol=LIKELIHOOD_TOLERANCE) for one, other in sums)
@@ -458,7 +458,9 @@ def sensitivity_to_cheating(
         raise TypeError(f"shares must be a sequence, such as (0, 0.1), but got {shares!r}")
     assumed = [probability("shares", share) for share in shares]
     if not assumed or 1 in assumed:
-        raise ValueError(f"shares must be at least 0 and below 1, but got {shares!r}: if all cheat, nothing is known")
+        raise ValueError(
+            f"shares must be at least 0 and below 1, but got {shares!r}: if all cheat, shares are not identified"
+        )
     rows, values = fit.model_data.observations, fit.specification.values
     if values is None:
         several = [_contaminated(rows, safe, share) for share in assumed]
@@ -493,7 +495,7 @@ def _contaminated_scores(rows: Observations, safe: Label, cheating: float, value
         known, selected = True, rows.design == number
         scores[selected] = (scores[selected] - cheating * report_scores(design, codes, values)) / (1 - cheating)
     if not known:
-        raise ValueError(f"report must be a possible report of a design, but {safe!r} is none")
+        raise ValueError(f"report must be a possible report of a design, but {safe!r} is not one")
     return replace(rows, scores=scores)
 
 

@@ -358,7 +358,7 @@ class Regression(TableResult):
         Parameters
         ----------
         profiles : data frame, array or mapping of columns, optional
-            Whose shares: a row for each profile. A mapping has columns that are as long as each other, such as
+            Whose shares: a row for each profile. A mapping has columns of equal length, such as
             ``{"age": [20, 40], "region": ["north", "south"]}`` for two profiles, or single values that hold for all;
             of variables that it does not name, shares are means over the values that people have. Without profiles,
             the mean over all people.

@@ -202,7 +202,7 @@ def named_designs(design: Any, by: str | None) -> Named:
     if not several or not all(isinstance(one, Design) for one in several):
         raise TypeError(f"design must be a Design, or a mapping of names to designs, but got {design!r}")
     if by is None:
-        raise TypeError('by must name the column that says which of the designs each row went through: by="version"')
+        raise TypeError('by must name the column with the design of each row: by="version"')
     labels = tuple(map(str, design))
     if len(set(labels)) < len(labels):
         raise ValueError(f"designs must have different names, but got {list(design)!r}")
@@ -235,7 +235,7 @@ def refuse_impossible(found: ReportLikelihoods, people: Integers) -> None:
         selected = (found.design == number) & (found.status == INSIDE)
         if impossible.any() and (made := selected & impossible[np.where(selected, found.report, 0)]).any():
             raise ValueError(
-                "reports must be ones that the design can give, but "
+                "reports must be possible under the design, but "
                 f"{counted(int(people[made].sum()), 'report is', 'reports are')} impossible under it: no answer leads "
                 "to them"
             )

@@ -216,7 +216,7 @@ def refuse_impossible(counts: Counts, law: Law) -> None:
         shown = ", ".join(f"{law.columns[j]!r} {amounts[j]:,} times" for j in where[:REPORTS_LISTED].tolist())
         more = f" and {where.size - REPORTS_LISTED} more" if where.size > REPORTS_LISTED else ""
         raise ValueError(
-            f"counts must be of reports that the design can give, but some are impossible under it: {shown}{more}"
+            f"counts must be of reports that are possible under the design, but some are not: {shown}{more}"
         )
 
 

@@ -123,7 +123,7 @@ class Workbook(AbstractContextManager["Workbook"]):
         if len(filled) > 1:
             listed = enumerated([repr(sheet.name) for sheet in filled], SHEETS_NAMED)
             raise ValueError(
-                f"sheet must be given, since {self.file} has {len(filled)} ({listed}): name one of them with sheet="
+                f"sheet must be given, because {self.file} has {len(filled)} sheets ({listed}); name one with sheet="
             )
         return filled[0]
 

@@ -158,7 +158,7 @@ def files_of(paths: Sequence[str]) -> tuple[str, ...]:
     seen: set[Path] = set()
     for file in files:
         if (path := resolved(file)) in seen:
-            raise ValueError(f"{file} is there twice: its reports would be counted twice")
+            raise ValueError(f"{file} occurs twice: its reports would be counted twice")
         seen.add(path)
     return tuple(files)
 

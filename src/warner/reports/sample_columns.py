@@ -56,7 +56,7 @@ def refuse_contradictions(sample: Sample, weights: Any) -> None:
     refuse_scale(sample.scale)
     refuse_clusters(sample.replicate_clusters)
     if cells_of(sample) or _is_number(sample.sampled):
-        raise TypeError("replicates must come without strata, clusters and sampled, in whose place they are")
+        raise TypeError("replicates must come without strata, clusters and sampled, which they replace")
 
 
 def columns_of_replicates(sample: Sample, names: list[str], but: Any = None) -> list[Any]:
@@ -146,5 +146,5 @@ def _refuse_missing(cells: Tally, name: str, role: str) -> None:
     lost = [cell for cell, key in enumerate(cells.groups) if key[index] is None]
     if lost:
         raise ValueError(
-            f"{role} must be known for everybody, but some rows have none; leave these out, or give them a name"
+            f"{role} must be known for all respondents, but some rows have none; leave these out, or give them a name"
         )

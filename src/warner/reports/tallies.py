@@ -605,7 +605,7 @@ def refuse_grouping(by: tuple[str, ...], groups: tuple[Group, ...], columns: Abs
     if not isinstance(by, tuple) or any(not isinstance(name, str) or not name for name in by):
         raise ValueError(f"by must be a tuple of names that are not empty, but got {by!r}")
     if twice := [name for index, name in enumerate(by) if name in by[:index]]:
-        raise ValueError(f"by must name each column once, but {twice[0]!r} is there twice")
+        raise ValueError(f"by must name each column once, but {twice[0]!r} occurs twice")
     if clash := columns & set(by):
         raise ValueError(f"by must not name a group {min(clash)!r}, which is a column of the result; rename it")
     if not isinstance(groups, tuple) or any(not isinstance(group, tuple) for group in groups):

@@ -178,9 +178,7 @@ def _prospect(design: Design, people: int | None, *, anytime: bool) -> str:
         n = people or USUAL_PEOPLE
         half = half_width_of_mean(design, n, anytime=anytime)
         reports = counted(n, "report", "reports")
-        return (
-            f"{reports} give 95 % {kind} of the mean of about \N{PLUS-MINUS SIGN}{half:,.3g}, if numbers spread evenly"
-        )
+        return f"{reports} give 95 % {kind} of the mean of about \N{PLUS-MINUS SIGN}{half:,.3g}, if numbers are uniform"
     if people is None:
         enough = needed(design, USUAL_HALF_WIDTH, anytime=anytime)
         if enough is None:
@@ -193,7 +191,7 @@ def _prospect(design: Design, people: int | None, *, anytime: bool) -> str:
     if width is None:
         return "no estimate, however many respond: the shares are not identified"
     if width >= WORTHLESS_HALF_WIDTH:
-        return f"{reports} can show next to nothing: the 95 % {kind} leave nearly every share possible"
+        return f"{reports} carry almost no information: the 95 % {kind} leave nearly every share possible"
     return f"{reports} give 95 % {kind} of about \N{PLUS-MINUS SIGN}{points(width, up=True)}, at their widest"
 
 
@@ -229,7 +227,7 @@ def doubts(survey: Survey, invited: int, limit: int | None = None) -> list[str]:
     if survey.batch > invited:
         warnings.append(
             f"results are published in steps of {survey.batch:,} responses, but only {invited:,} respondents are "
-            "invited: nothing is seen before the survey is closed"
+            "invited: no results are published before the survey is closed"
         )
     return warnings
 

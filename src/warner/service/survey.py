@@ -455,8 +455,8 @@ def check_batch(batch: int) -> None:
     if not LEAST_BATCH <= batch <= MOST_BATCH:
         raise ValueError(
             f"batch must be a whole number from {LEAST_BATCH} to {MOST_BATCH:,}, but got {batch:,}: a step of one "
-            "response shows what one respondent sent, and nothing is published before as many respondents have "
-            "answered; 10 is a good number"
+            "response shows what one respondent sent, and nothing is published before this number of respondents have "
+            "answered; 10 is a good choice"
         )
 
 
@@ -577,7 +577,7 @@ def _question(fields: Any, index: int, folder: Path | None) -> Question:
 
 def _design(field: Any, where: str, folder: Path | None) -> Design | OpenDomain | SelectAll:
     if isinstance(field, str) and folder is None:
-        raise ValueError(f"design of {where} must stand in the survey itself, but {_got(field)} is the name of a file")
+        raise ValueError(f"design of {where} must be in the survey itself, but {_got(field)} is the name of a file")
     try:
         design: Any = load_design(folder / field) if folder and isinstance(field, str) else device_from_dict(field)
     except (ValueError, OSError) as error:

@@ -533,7 +533,7 @@ def backup(place: str, target: str) -> None:
 def _survey(connection: psycopg.Connection, where: str) -> Survey:
     rows = connection.execute("select fingerprint, file from survey").fetchall()
     if len(rows) != 1:
-        raise ValueError(f"{where} is damaged: it has {len(rows)} surveys, and not one; use a backup")
+        raise ValueError(f"{where} is damaged: it has {len(rows)} surveys instead of one; use a backup")
     return contract.stored_survey(rows[0][0], rows[0][1], where)
 
 

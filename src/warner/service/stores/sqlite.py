@@ -350,7 +350,7 @@ def _survey(connection: sqlite3.Connection, where: str) -> Survey:
         raise ValueError(f"this database is of version {version}, but this warner reads version {contract.VERSION}")
     rows = connection.execute("select fingerprint, file from survey").fetchall()
     if len(rows) != 1:
-        raise ValueError(f"this database is damaged: it has {len(rows)} surveys, and not one; use a backup")
+        raise ValueError(f"this database is damaged: it has {len(rows)} surveys instead of one; use a backup")
     return contract.stored_survey(rows[0][0], rows[0][1], where)
 
 
