@@ -28,8 +28,8 @@ FIGURES = {
     "along-the-settings.png": "how_close_along.png",
 }
 SETTING = ("mechanism", "population", "k", "n", "epsilon")
-HEADINGS = {"the paper's grid (Zipf)": "Zipf", "shapes that shrink was built with": "shapes of `shrink`"}
-JUDGED = "RR, other shapes"  # shapes that no estimator here was built with
+HEADINGS = {"the paper's grid (Zipf)": "Zipf", "shapes used to build shrink": "shapes of `shrink`"}
+JUDGED = "RR, other shapes"  # shapes not used to build any estimator
 
 
 class Results:
@@ -75,7 +75,7 @@ class Results:
         return textwrap.fill(words, 120, break_on_hyphens=False)
 
     def judged(self) -> str:
-        """Make the table of all estimators on shapes that nobody was built with."""
+        """Make the table of all estimators on shapes not used to build them."""
         variation = self.of(JUDGED, "total_variation")
         rows = [
             [

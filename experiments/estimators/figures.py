@@ -1,4 +1,4 @@
-"""The comparison in figures: every setting as a dot, and the means along epsilon, people and answers."""
+"""The comparison in figures: every setting as a dot, and the means along epsilon, respondents and answers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ import numpy as np
 
 from experiments.estimators.contests import ERROR_MEASURES, RESPONSE
 from experiments.estimators.ratios import TOLERATED_RATIO, is_valid, sections, summaries
-from experiments.pinzon2026.drawing import ESTIMATOR_STYLES, GREY, CaptionedFigure, label_axes, new_figure
-from warner.output.canvas import MARKERS, PALETTE
+from experiments.pinzon2026.drawing import (
+    ESTIMATOR_STYLES,
+    GREY,
+    HEADING,
+    WIDTH,
+    CaptionedFigure,
+    draw_heading,
+    label_axes,
+    name_panel,
+    new_figure,
+)
+from warner.output.canvas import INK, MARKERS, PALETTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
     from experiments.estimators.contests import Contest
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
 
 RATIO_AXIS = (0.05, 50)  # of the axis of ratios: dots beyond are drawn at the end
 MEANS_SHOWN, MEANS_TICKED = (0.3, 6), (0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5)
+TICKS = {"respondents": (1_000, 30_000, 1_000_000), "answers": (20, 100, 1_000)}
 DOT_SCATTER = 0.33  # rows, up and down, that the dots of one estimator are spread over
 
 
@@ -42,7 +52,7 @@ def _settings(found: Outcomes, measure: str) -> CaptionedFigure:
     columns = min(2, len(parts))  # more would be too small to read on a page
     rows = -(-len(parts) // columns)
     figure, panels = new_figure(
-        2.1 + 3.0 * columns, 1.6 + rows * (0.45 + 0.22 * len(names)), rows, columns, left=1.15, across=0.18, down=0.62
+        WIDTH, 1.8 + rows * (0.45 + 0.22 * len(names)), rows, columns, left=1.1, across=0.18, down=0.55
     )
     for place in range(panels.size):
         panel: Axes = panels[divmod(place, columns)]
@@ -51,59 +61,48 @@ def _settings(found: Outcomes, measure: str) -> CaptionedFigure:
             continue
         title, part = list(parts.items())[place]
         _draw_dots(panel, part, names, measure)
-        panel.set_title(f"{title} ({len(part)})", fontsize=9.5)
+        name_panel(panel, f"{title} ({len(part)})")
         last = place + columns >= len(parts)
         label_axes(panel, f"{ERROR_MEASURES[measure]} / best in hindsight" if last else None, None)
         panel.set_yticks(range(len(names)), names if place % columns == 0 else [""] * len(names))
-    height = figure.get_size_inches()[1]
-    figure.suptitle(
-        f"{ERROR_MEASURES[measure].capitalize()} against the best of inv_p, inv_n and mle in hindsight",
-        fontsize=11.5,
-        y=1 - 0.1 / height,
-        va="top",
-    )
-    _explain_dots(figure)
+    title = f"{ERROR_MEASURES[measure].capitalize()} of every estimator against the best in hindsight"
+    notes = [
+        "best of inv_p, inv_n and mle",
+        "numbers of settings in parentheses",
+        "dots at an edge are beyond the axis",
+    ]
+    draw_heading(figure, title, notes, _dots_explained(), {})
     caption = (
         f"{ERROR_MEASURES[measure].capitalize()} of every estimator, divided by that of the best of inv_p, inv_n and "
-        "mle in hindsight (under OUE, of inv_p and inv_n). Each dot is a setting; their number is in brackets. Bars "
-        f"are geometric means, and the dashed line is at {TOLERATED_RATIO}. Estimates in grey need not be "
-        "distributions. Dots at an edge lie beyond it."
+        "mle in hindsight (under OUE, of inv_p and inv_n). Each dot is a setting; parentheses contain their "
+        f"number. Bars are geometric means, and the dashed line is at {TOLERATED_RATIO}. Estimates in gray need not be "
+        "distributions. Dots at an edge are beyond the axis."
     )
     return CaptionedFigure(figure, caption)
 
 
-def _explain_dots(figure: Figure) -> None:
-    """Add the legend to the figure."""
+def _dots_explained() -> dict[str, Line2D]:
+    """Return the entries of the legend."""
     from matplotlib.lines import Line2D
 
     dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4, "markeredgewidth": 0}
     bar: dict[str, Any] = {"marker": "|", "linestyle": "none", "markersize": 9, "markeredgewidth": 2.2}
-    handles = {
-        "a setting": Line2D([], [], color=PALETTE[0], **dot),
-        "a setting (need not be a distribution)": Line2D([], [], color=GREY, **dot),
+    return {
+        "distribution": Line2D([], [], color=PALETTE[0], **dot),
+        "other estimate": Line2D([], [], color=GREY, **dot),
         "geometric mean": Line2D([], [], color=PALETTE[1], **bar),
-        "as good as the best in hindsight": Line2D([], [], color="black", linewidth=0.8),
-        f"{TOLERATED_RATIO:g} times its error": Line2D([], [], color="black", linewidth=0.6, linestyle="--"),
+        "best in hindsight": Line2D([], [], color=INK, linewidth=0.8),
+        f"{TOLERATED_RATIO:g} times": Line2D([], [], color=INK, linewidth=0.8, linestyle="--"),
     }
-    height = figure.get_size_inches()[1]
-    figure.legend(
-        list(handles.values()),
-        list(handles),
-        loc="lower center",
-        bbox_to_anchor=(0.5, 0.02 / height),
-        ncols=3,
-        frameon=False,
-        fontsize=9,
-    )
 
 
 def _draw_dots(panel: Axes, part: Outcomes, names: list[str], measure: str) -> None:
-    panel.axvline(1, color="black", linewidth=0.8, zorder=1)
-    panel.axvline(TOLERATED_RATIO, color="black", linewidth=0.6, linestyle="--", zorder=1)
+    panel.axvline(1, color=INK, linewidth=0.8, zorder=1)
+    panel.axvline(TOLERATED_RATIO, color=INK, linewidth=0.8, linestyle="--", zorder=1)
     for row, name in enumerate(names):
         values = np.array([of_all[name][measure].value for of_all in part.values() if name in of_all])
         if not values.size:
-            panel.text(1, row, "needs the reports themselves", fontsize=7, va="center", ha="center", color=GREY)
+            panel.text(1, row, "needs the reports themselves", fontsize=8, va="center", ha="center", color=GREY)
             continue
         colour = PALETTE[0] if is_valid(name) else GREY
         # Side by side without chance: the same results give the same figure.
@@ -119,9 +118,9 @@ def _draw_dots(panel: Axes, part: Outcomes, names: list[str], measure: str) -> N
 
 
 ALONG: dict[str, Callable[[Contest], float]] = {
-    "ε": lambda contest: contest.epsilon,
-    "N, people": lambda contest: contest.n,
-    "K, answers": lambda contest: contest.population.k,
+    "epsilon": lambda contest: contest.epsilon,
+    "respondents": lambda contest: contest.n,
+    "answers": lambda contest: contest.population.k,
 }
 
 
@@ -137,7 +136,7 @@ def _along(found: Outcomes) -> CaptionedFigure:
         if contest.mechanism == RESPONSE and contest.population.kind in {"built with", "other"}
     }
     names = [summary.estimator for summary in summaries(part) if is_valid(summary.estimator)]
-    figure, panels = new_figure(10.2, 4.2, 1, 3, left=0.8, across=0.5)
+    figure, panels = new_figure(WIDTH, 4.2, 1, 3, left=0.72, across=0.5, head=HEADING + 0.1)
     handles: dict[str, Line2D] = {}
     for column, (axis, value) in enumerate(ALONG.items()):
         panel: Axes = panels[0, column]
@@ -149,24 +148,26 @@ def _along(found: Outcomes) -> CaptionedFigure:
                 color=colour,
                 marker=marker,
                 markersize=4,
-                linewidth=1.3,
+                linewidth=1.6,
             )[0]
-        panel.axhline(1, color="black", linewidth=0.8, zorder=1)
+        panel.axhline(1, color=INK, linewidth=0.8, zorder=1)
         panel.set_yscale("log")
         panel.set_ylim(*MEANS_SHOWN)
         panel.set_yticks(MEANS_TICKED, [f"{tick:g}" for tick in MEANS_TICKED], minor=False)
         panel.set_yticks([], minor=True)
-        if axis != "ε":
+        if axis != "epsilon":
             panel.set_xscale("log")
+            panel.set_xticks(TICKS[axis])
+            panel.minorticks_off()
+            panel.xaxis.set_major_formatter("{x:,.0f}")
         label_axes(panel, axis, "mean ratio" if column == 0 else None)
-    title = "Squared error / best in hindsight, geometric mean over all shapes but the paper's, randomized response"
-    figure.suptitle(title, fontsize=11.5, y=1 - 0.1 / 4.2, va="top")
-    figure.legend(handles.values(), handles, loc="lower center", ncols=len(handles), frameon=False, fontsize=9.5)
+    notes = ["randomized response", "geometric mean over all shapes except those of the paper"]
+    draw_heading(figure, "Squared error against the best in hindsight", notes, handles, {})
     return CaptionedFigure(
         figure,
         "Geometric mean of the squared error against the best in hindsight, over all settings with this epsilon, this "
-        "number of people or this number of answers, under randomized response and for all made-up shapes except those "
-        f"of the paper. Lines that leave the figure are above {MEANS_SHOWN[1]:g}.",
+        "number of respondents or this number of answers, under randomized response and for all made-up shapes except "
+        f"those of the paper. Lines that leave the figure are above {MEANS_SHOWN[1]:g}.",
     )
 
 

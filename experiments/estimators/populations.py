@@ -1,7 +1,7 @@
 """The populations that estimators are compared on: made up in many shapes, and real ones.
 
 Each shape is a function of K, the number of answers. `POPULATION_KINDS` says what a shape was used for before: an
-estimator must not be judged by shapes that it was built with.
+estimator must not be judged by shapes used to build it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 POPULATION_KINDS = {
     "paper": "the paper's grid (Zipf)",
-    "built with": "shapes that shrink was built with",
+    "built with": "shapes used to build shrink",
     "other": "other shapes",
     "real": "real data",
 }

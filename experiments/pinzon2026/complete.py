@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.pinzon2026.drawing import GREY, CaptionedFigure, draw_legend, label_axes, new_figure
+from experiments.pinzon2026.drawing import GREY, CaptionedFigure, draw_heading, label_axes, name_panel, new_figure
 from experiments.pinzon2026.grid import surveys
+from experiments.pinzon2026.methods import METHOD_LABELS
 from experiments.pinzon2026.overview import METRICS, POPULATIONS, draw_estimators, lines_explained, scale_axes
 from warner.simulate import zipf
 
@@ -36,7 +37,7 @@ def _figure(grid: Grid, scale: Scale, metric: str, s: float) -> CaptionedFigure:
     cells = {(survey.k, survey.n, survey.epsilon): survey for survey in grid if survey.s == s}
     title, unit = METRICS[metric]
     rows, columns = len(scale.answers), 1 + len(scale.columns)
-    figure, panels = new_figure(1.2 + 2.1 * columns, 1.6 + 1.7 * rows, rows, columns)
+    figure, panels = new_figure(1.2 + 2.1 * columns, 1.9 + 1.7 * rows, rows, columns)
     handles: dict[str, Line2D] = {}
     for row, k in zip(panels, scale.answers, strict=True):
         _draw_truth(row[0], cells[k, max(scale.people), scale.columns[0]])
@@ -47,16 +48,15 @@ def _figure(grid: Grid, scale: Scale, metric: str, s: float) -> CaptionedFigure:
             ]
             draw_estimators(panel, scale.people, along, metric, k, handles)
             scale_axes(panel, metric, by_people=True)
-            label_axes(panel, "N, people" if k == scale.answers[-1] else None, None)
-            panel.set_xticks(scale.people)
+            label_axes(panel, "respondents" if k == scale.answers[-1] else None, None)
             if k == scale.answers[0]:
-                panel.set_title(f"ε = {epsilon}", fontsize=11)
+                name_panel(panel, f"ε = {epsilon}")
         for panel in row:
             panel.minorticks_off()
         label_axes(row[0], "category" if k == scale.answers[-1] else None, f"K = {k:,}")
-    panels[0][0].set_title("true share", fontsize=11)
+    name_panel(panels[0][0], "true share")
     population = f"s = {s:g}, {POPULATIONS.get(s, 'Zipf')}"
-    draw_legend(figure, handles, f"{title} ({unit}) against N:  {population}")
+    draw_heading(figure, f"{title} by sample size", [unit, population], handles, METHOD_LABELS)
     return CaptionedFigure(
         figure,
         f"{title} ({unit}) against N for {population}. Rows: K; columns: ε. On the left the true shares: grey "

@@ -1,4 +1,7 @@
-"""Style of all figures of the paper: colors, markers, bands, one legend, and reproducible files."""
+"""Style of all figures: colors, markers, bands, a heading with the only legend, and reproducible files.
+
+Fonts, grid, colors and heading are the ones of the plots of the library (`warner.output.canvas`).
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from experiments.pinzon2026.methods import METHOD_LABELS
 from warner.documents import written_whole
-from warner.output.canvas import MARKERS, PALETTE
+from warner.output.canvas import FIGURE_INCHES, MARKERS, NOTE_COLOR, PALETTE, add_grid
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -20,8 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 GREY = "#7f7f7f"
+WIDTH = FIGURE_INCHES
+TITLE, NOTES, LEGEND, HEADING = 0.08, 0.36, 0.6, 0.86  # inches below the upper edge
 COLOURS_AND_MARKERS = tuple(zip(PALETTE, MARKERS, strict=True))
-# Colour and marker of each estimator, the same in every figure of every paper.
+# Color and marker of each estimator, the same in every figure.
 ESTIMATOR_STYLES = {
     "mle": COLOURS_AND_MARKERS[0],
     "inv_p": COLOURS_AND_MARKERS[1],
@@ -36,6 +41,7 @@ ESTIMATOR_STYLES = {
 }
 BAND_QUANTILES = (0.05, 0.95)
 BAND_CAPTION = "bands: from the 5 % to the 95 % quantile over the seeds"
+BAND_NOTE = "bands: 5 % to 95 % quantile"
 
 
 class CaptionedFigure(NamedTuple):
@@ -49,15 +55,23 @@ Figures: TypeAlias = dict[str, CaptionedFigure]  # by the name of the file, with
 
 
 def new_figure(
-    width: float, height: float, rows: int, columns: int, left: float = 0.95, across: float = 0.66, down: float = 0.34
+    width: float,
+    height: float,
+    rows: int,
+    columns: int,
+    *,
+    left: float = 0.85,
+    across: float = 0.62,
+    down: float = 0.4,
+    head: float = HEADING + 0.3,
 ) -> tuple[Figure, NDArray[np.object_]]:
-    """Make a figure with a grid of panels, in inches, free of any display, with so much space across and down.
+    """Make a figure with a grid of panels, free of any display; sizes and the space between panels are in inches.
 
     The margins are fixed: measuring every label, as Matplotlib's own layouts do, takes longer than drawing them.
     """
     from matplotlib.figure import Figure
 
-    right, top, bottom = 0.12, 0.62, 0.9
+    right, top, bottom = 0.35, head, 0.58  # with half of a tick label, and the titles of panels
     figure = Figure(figsize=(width, height))
     panels = figure.subplots(
         rows,
@@ -89,7 +103,7 @@ def draw_band(
     """Draw the median (or the mean) of values of shape (points, seeds) as a line, in a band of quantiles."""
     low, high = np.quantile(values, BAND_QUANTILES, axis=-1)
     centre = values.mean(axis=-1) if mean else np.median(values, axis=-1)
-    axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    axes.fill_between(x, low, high, color=colour, alpha=0.16, linewidth=0)
     return draw_line(axes, x, centre, colour, marker, every=every, style=style)
 
 
@@ -99,34 +113,44 @@ def draw_line(
     """Draw one line with markers; that of MLE* on top, where lines coincide."""
     zorder = 4 if colour == ESTIMATOR_STYLES["mle"][0] else 3
     return axes.plot(
-        x, y, style, color=colour, marker=marker, markersize=4.5, linewidth=1.4, markevery=every, zorder=zorder
+        x, y, style, color=colour, marker=marker, markersize=4.5, linewidth=1.6, markevery=every, zorder=zorder
     )[0]
 
 
 def label_axes(axes: Axes, x: str | None, y: str | None) -> None:
-    """Name the axes, and take away what carries no information."""
+    """Name the axes, and draw the grid."""
     if x is not None:
-        axes.set_xlabel(x, fontsize=10)
+        axes.set_xlabel(x)
     if y is not None:
-        axes.set_ylabel(y, fontsize=10)
-    axes.tick_params(labelsize=9)
-    axes.set_axisbelow(True)
-    axes.grid(visible=True, which="major", color="0.9", linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
+        axes.set_ylabel(y)
+    add_grid(axes)
 
 
-def draw_legend(figure: Figure, handles: dict[str, Line2D], title: str) -> None:
-    """Add the title and the only legend to a figure."""
+def name_panel(axes: Axes, title: str) -> None:
+    """Write the title of one panel."""
+    axes.set_title(title, loc="left", fontsize=9)
+
+
+def draw_heading(
+    figure: Figure, title: str, notes: Sequence[str], handles: Mapping[str, Line2D], labels: Mapping[str, str]
+) -> None:
+    """Write title, notes and the only legend of a figure above its panels; handles without a label show their name."""
     height = figure.get_size_inches()[1]
-    figure.suptitle(title, fontsize=11.5, y=1 - 0.1 / height, va="top")
+    left = figure.axes[0].get_position().x0
+    figure.text(left, 1 - TITLE / height, title, fontsize=12, va="top")
+    figure.text(left, 1 - NOTES / height, " · ".join(notes), fontsize=9, color=NOTE_COLOR, va="top")
     figure.legend(
         list(handles.values()),
-        [METHOD_LABELS.get(name, name) for name in handles],
-        loc="lower center",
-        bbox_to_anchor=(0.5, 0.02 / height),
+        [labels.get(name, name) for name in handles],
+        loc="upper left",
+        bbox_to_anchor=(left, 1 - LEGEND / height),
+        borderaxespad=0,
+        borderpad=0.2,
         ncols=len(handles),
+        columnspacing=1.0,
+        handlelength=1.4,
         frameon=False,
-        fontsize=10,
+        fontsize=9,
     )
 
 

@@ -10,11 +10,14 @@ import numpy as np
 
 from experiments.pinzon2026.drawing import (
     BAND_CAPTION,
+    BAND_NOTE,
     COLOURS_AND_MARKERS,
+    WIDTH,
     CaptionedFigure,
     draw_band,
-    draw_legend,
+    draw_heading,
     label_axes,
+    name_panel,
     new_figure,
 )
 from experiments.pinzon2026.repetition import generator
@@ -154,7 +157,7 @@ def figures(trajectories: Mapping[Descent, Trajectory]) -> Figures:
 
 def _figure(trajectories: Mapping[Descent, Trajectory]) -> CaptionedFigure:
     """Draw the descents that differ in epsilon alone."""
-    figure, ((left, right),) = new_figure(8.8, 3.9, 1, 2, across=1.05)
+    figure, ((left, right),) = new_figure(WIDTH, 4.1, 1, 2, across=1.0)
     handles: dict[str, Line2D] = {}
     by_epsilon = sorted(trajectories.items(), key=lambda pair: pair[0].epsilon)
     for (descent, trajectory), (colour, marker) in zip(by_epsilon, COLOURS_AND_MARKERS, strict=False):
@@ -166,17 +169,18 @@ def _figure(trajectories: Mapping[Descent, Trajectory]) -> CaptionedFigure:
     left.axhline(REACHED_DISTANCE, color="0.5", linewidth=0.8, linestyle=":")
     right.axhline(0.01, color="0.5", linewidth=0.8, linestyle=":")
     for axes, title, unit in (
-        (left, "Squared distance to MLE*", "sum over the K answers"),
-        (right, "Certified gap", "nats, whole sample"),
+        (left, "squared distance to MLE*", "sum over the K answers"),
+        (right, "certified gap", "nats, whole sample"),
     ):
         axes.set_xscale("log")
         axes.set_yscale("log")
         label_axes(axes, "updates of IBU", unit)
-        axes.set_title(title, fontsize=10)
+        name_panel(axes, title)
         axes.set_ylim(bottom=max(axes.get_ylim()[0], 1e-12))
     descent = next(iter(trajectories))
     k, s, n = descent.k, descent.s, descent.n
-    draw_legend(figure, handles, f"IBU on the way to MLE*:  K = {k}, s = {s:g}, N = {n:,}")
+    notes = [f"{k:,} answers", f"s = {s:g}", f"{n:,} respondents", BAND_NOTE]
+    draw_heading(figure, "Convergence of IBU to MLE*", notes, handles, {})
     caption = (
         f"IBU from the uniform distribution, {descent.steps:,} updates, K = {k}, Zipf exponent {s:g}, N = {n:,}. "
         f"Left: squared distance to MLE*, a sum over the answers; the dotted line is at {REACHED_DISTANCE:g}. Right: "

@@ -8,16 +8,19 @@ import numpy as np
 
 from experiments.pinzon2026.drawing import (
     BAND_CAPTION,
+    BAND_NOTE,
     ESTIMATOR_STYLES,
+    WIDTH,
     CaptionedFigure,
     draw_band,
-    draw_legend,
+    draw_heading,
     draw_line,
     label_axes,
+    name_panel,
     new_figure,
 )
 from experiments.pinzon2026.grid import surveys
-from experiments.pinzon2026.methods import PAPER_METHODS, VALID_METHODS
+from experiments.pinzon2026.methods import METHOD_LABELS, PAPER_METHODS, VALID_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,8 +66,8 @@ def wanted(scale: Scale) -> list[ZipfSurvey]:
 
 
 def _slices(scale: Scale) -> Iterator[Slice]:
-    yield Slice("by N", "N, people", f"ε = {scale.epsilon}", scale.people, by_people=True)
-    yield Slice("by epsilon", "ε", f"N = {max(scale.people):,}", scale.epsilons, by_people=False)
+    yield Slice("by N", "respondents", f"ε = {scale.epsilon}", scale.people, by_people=True)
+    yield Slice("by epsilon", "epsilon", f"{max(scale.people):,} respondents", scale.epsilons, by_people=False)
 
 
 def figures(grid: Grid, scale: Scale, metrics: tuple[str, ...] = ("mse", "nll")) -> Figures:
@@ -83,7 +86,7 @@ def _figure(grid: Grid, scale: Scale, metric: str, way: Slice) -> CaptionedFigur
     }
     title, unit = METRICS[metric]
     rows = 2 if metric == "nll" else 1
-    figure, panels = new_figure(9.6, 1.5 + 2.2 * rows, rows, len(scale.exponents))
+    figure, panels = new_figure(WIDTH, 1.8 + 2.2 * rows, rows, len(scale.exponents), left=0.95)
     handles: dict[str, Line2D] = {}
     for column, s in enumerate(scale.exponents):
         panel = panels[0, column]
@@ -92,20 +95,21 @@ def _figure(grid: Grid, scale: Scale, metric: str, way: Slice) -> CaptionedFigur
             for point in way.points
         ]
         draw_estimators(panel, way.points, along, metric, k, handles)
-        panel.set_title(f"s = {s:g}, {POPULATIONS.get(s, 'Zipf')}", fontsize=10)
+        name_panel(panel, f"{POPULATIONS.get(s, 'Zipf')} (s = {s:g})")
         scale_axes(panel, metric, by_people=way.by_people)
         first = s == scale.exponents[0]
-        label_axes(panel, None if metric == "nll" else way.axis, f"{title}\n({unit})" if first else None)
+        label_axes(panel, None if metric == "nll" else way.axis, f"{title.lower()}\n({unit})" if first else None)
         if metric == "nll":  # the curves coincide: the panel below shows their differences
             _draw_excess(panels[1, column], way.points, along)
             scale_axes(panels[1, column], "excess", by_people=way.by_people)
-            label_axes(panels[1, column], way.axis, f"Excess over MLE*\n({unit})" if first else None)
-    draw_legend(figure, handles, f"{title}:  K = {k:,}, {way.fixed}")
+            label_axes(panels[1, column], way.axis, f"excess over MLE*\n({unit})" if first else None)
+    notes = [f"{k:,} answers", way.fixed, *([] if metric in {"bias", "variance"} else [BAND_NOTE])]
+    draw_heading(figure, f"{title} by {'sample size' if way.by_people else way.axis}", notes, handles, METHOD_LABELS)
     excess = (
         f"Below, on a logarithmic axis, by how much it exceeds that of MLE* (drawn at {SMALLEST_EXCESS:g} if less)."
     )
     caption = (
-        f"{title} ({unit}) against {way.axis.split(',')[0]}, for K = {k:,} and {way.fixed}, in three populations. "
+        f"{title} ({unit}) against {way.axis}, for {k:,} answers and {way.fixed}, in three populations. "
         + (f"{excess} " if metric == "nll" else "")
         + lines_explained(metric, scale.seeds)
     )
@@ -165,8 +169,14 @@ def _draw_excess(panel: Axes, points: tuple[float, ...], along: list[dict[str, E
 
 def scale_axes(panel: Axes, metric: str, *, by_people: bool) -> None:
     """Choose the axes: logarithmic, but for epsilon; and for likelihoods, whose curves would else be one line."""
+    from matplotlib.ticker import LogLocator
+
     if by_people:
         panel.set_xscale("log")
+        panel.xaxis.set_major_locator(LogLocator(100))
+        panel.xaxis.set_minor_locator(LogLocator(10))
+        panel.xaxis.set_major_formatter("{x:,.0f}")
+        panel.xaxis.set_minor_formatter("")
     else:
         panel.set_xticks([2, 4, 6, 8, 10])
     if metric == "nll":

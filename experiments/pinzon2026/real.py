@@ -10,14 +10,17 @@ import numpy as np
 from experiments.pinzon2026.datasets import PUBLISHED_COLUMNS
 from experiments.pinzon2026.drawing import (
     BAND_CAPTION,
+    BAND_NOTE,
     ESTIMATOR_STYLES,
+    WIDTH,
     CaptionedFigure,
     draw_band,
-    draw_legend,
+    draw_heading,
     label_axes,
+    name_panel,
     new_figure,
 )
-from experiments.pinzon2026.methods import PAPER_METHODS
+from experiments.pinzon2026.methods import METHOD_LABELS, PAPER_METHODS
 from experiments.pinzon2026.repetition import complete_outcomes, generator, repeated
 from experiments.pinzon2026.results import load
 from warner import RandomizedResponse
@@ -102,7 +105,7 @@ def figures(real: Real) -> Figures:
 def _figure(outcomes_of: dict[RealSurvey, dict[str, EstimatorErrors]]) -> CaptionedFigure:
     ordered = sorted(outcomes_of, key=lambda survey: survey.epsilon)
     histogram = ordered[0].histogram
-    figure, ((left, right),) = new_figure(9.4, 3.8, 1, 2, across=1.05)
+    figure, ((left, right),) = new_figure(WIDTH, 4.1, 1, 2, across=1.0)
     _draw_truth(left, histogram)
     handles: dict[str, Line2D] = {}
     for estimator in PAPER_METHODS:
@@ -113,9 +116,10 @@ def _figure(outcomes_of: dict[RealSurvey, dict[str, EstimatorErrors]]) -> Captio
         handles[estimator] = draw_band(right, epsilons, values, colour, marker, mean=True, style=style)
     right.set_yscale("log")
     right.set_xticks([2, 4, 6, 8, 10])
-    label_axes(right, "ε", "mean over the K answers")
-    right.set_title("Mean squared error", fontsize=10)
-    draw_legend(figure, handles, f"{histogram.title}:  K = {histogram.k:,}, N = {histogram.n:,}")
+    label_axes(right, "epsilon", "mean over the K answers")
+    name_panel(right, "mean squared error")
+    notes = [f"{histogram.k:,} answers", f"{histogram.n:,} {histogram.unit}", BAND_NOTE]
+    draw_heading(figure, histogram.title, notes, handles, METHOD_LABELS)
     return CaptionedFigure(figure, _caption(histogram, ordered[0].seeds))
 
 
@@ -127,10 +131,10 @@ def _draw_truth(panel: Axes, histogram: Histogram) -> None:
     if incomes and histogram.first > 0:
         panel.set_xscale("log")
     label_axes(panel, histogram.axis, f"share of the {histogram.unit}")
-    panel.set_title("True histogram", fontsize=10)
+    name_panel(panel, "true histogram")
     if not incomes:
-        panel.ticklabel_format(axis="x", style="plain")
-        panel.locator_params(axis="x", nbins=5)
+        panel.xaxis.set_major_formatter("{x:,.0f}")
+        panel.locator_params(axis="x", nbins=4)
         margin = 0.03 * histogram.k  # around the whole domain, including answers with a share of zero
         panel.set_xlim(histogram.first - margin, histogram.last + margin)
 

@@ -113,7 +113,7 @@ def test_figures_have_a_legend_and_an_estimator_has_one_colour_in_all_of_them() 
     for figure, _ in drawn.values():
         assert figure.legends
     told = [text.get_text() for text in drawn["settings squared error"].figure.legends[0].get_texts()]
-    assert {"a setting", "geometric mean", "as good as the best in hindsight", "1.15 times its error"} <= set(told)
+    assert {"distribution", "geometric mean", "best in hindsight", "1.15 times"} <= set(told)
     (legend,) = drawn["along the settings"].figure.legends
     for text, line in zip(legend.get_texts(), legend.get_lines(), strict=True):
         if text.get_text() != "mine":
