@@ -111,7 +111,7 @@ def test_no_profile_confirms_the_interval_of_a_quantity_without_variance() -> No
 
 
 def test_a_profile_stays_where_the_likelihood_is_finite() -> None:
-    # From 1/2 towards 4, with nothing beyond 1: halving the distance gives 9/4, 11/8 and 15/16.
+    # From 1/2 toward 4, with nothing beyond 1: halving the distance gives 9/4, 11/8 and 15/16.
     profile: Any = object.__new__(Profile)
     profile.constrained = SimpleNamespace(value=lambda _: 0.0 if abs(profile.constrained.target) < 1 else -np.inf)
     profile._expected = lambda target, path: [np.array([target])]

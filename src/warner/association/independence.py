@@ -10,8 +10,8 @@ Given its margins, a table c of n people has under independence the probability
 .. math:: \frac{\prod_q \prod_j c^{(q)}_j!}{n!^{m-1} \prod_{j_1 \ldots j_m} c_{j_1 \ldots j_m}!},
 
 where :math:`c^{(q)}` is the margin of question q. Fisher's exact test adds up the probabilities of all tables that are
-no likelier than the one observed; Freeman and Halton's is the same for tables larger than 2 x 2 [1]_. Where there are
-too many tables to go through, some are drawn; with B of them of which b are no likelier, (b + 1)/(B + 1) is a p-value
+no more likely than the observed one; Freeman and Halton's is the same for tables larger than 2 x 2 [1]_. If there are
+too many tables to enumerate, some are drawn; with B of them of which b are no more likely, (b + 1)/(B + 1) is a p-value
 that holds its level exactly.
 
 **Correlation** (phi coefficient) of two true answers, and of an answer with a number, from randomized reports.
@@ -82,7 +82,7 @@ LISTED_CELLS = 2**22  # of all tables with the margins of the observed one, up t
 DRAWN_CELLS = 2**24  # of all tables that are drawn at a time
 MOST_PEOPLE_IN_TABLE = 10**9 - 1  # that NumPy draws tables of
 SUPPORT_DEVIATIONS = 40  # standard deviations
-EQUAL_LIKELIHOOD = 1e-7  # relative: a table that is likelier by no more than this counts as equally likely
+EQUAL_LIKELIHOOD = 1e-7  # relative: a table that is more likely by at most this counts as equally likely
 LEAST_EXPECTED_IN_CELL = 5.0  # reports in a cell, below which a chi-square law is a rough guide
 
 

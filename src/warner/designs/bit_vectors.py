@@ -1,6 +1,6 @@
 """Bit vectors as reports: what designs share whose reports are sets of answers, a bit for each.
 
-A report supports a set of answers, each of which is a : b times likelier after it than each other one. A report is held
+A report supports a set of answers, each at odds of a : b against each other answer. A report is held
 in bytes, answer i in byte i // 8 under the mask 0x80 >> (i % 8) (`numpy.packbits`), because a million sets among a
 thousand answers are then 125 MB, not a gigabyte.
 

@@ -400,7 +400,7 @@ class TableLaw(Law):
         """For each answer the reports whose number is binomial in its share; `_binomial` for all answers at once."""
         weights, k = self.design.weights, self.k
         low, high = weights.min(axis=0), weights.max(axis=0)
-        # First guess: reports that one answer makes likelier than all others do, equally.
+        # First guess: reports that one answer makes more likely than all others do, equally.
         candidates = ((weights == low).sum(axis=0) == k - 1) & (high > low)
         owner = weights.argmax(axis=0)
         binomials: list[BinomialReports | None] = [None] * k

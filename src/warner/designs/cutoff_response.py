@@ -69,7 +69,7 @@ class CutoffResponse(OrderedDesign):
     epsilon : number, optional
         The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
     odds : pair of numbers or str, optional
-        Instead of epsilon: how much likelier the truth about the cut-off is than its opposite, ``(a, b)`` with a > b.
+        Instead of epsilon: the odds of the truth about the cut-off against its opposite, ``(a, b)`` with a > b.
     gaps : sequence of int, optional
         Relative probabilities of the K - 1 cut-offs, as whole numbers. If not given, the distances between the answers
         if these are numbers, so that the mean is binomial; otherwise all cut-offs are equally likely.
@@ -193,7 +193,7 @@ class CutoffResponse(OrderedDesign):
 
     def _deniable(self) -> str:
         k, p = self.k, self.p
-        # A yes to the highest cut-off, which one answer makes likelier, and a no to the lowest.
+        # A yes to the highest cut-off, which one answer makes more likely, and a no to the lowest.
         surest = 100 * p / (p + (k - 1) * self.q)
         return f"no report makes any answer more than {surest:.3g} % certain."
 

@@ -369,7 +369,7 @@ class ScoreLaw(Law):
         return ScoreEstimator(self)
 
     def _memberships(self, sets: Sets | None) -> Iterator[Array]:
-        """Yield memberships of all answers in batches of sets, a row each; of each answer if None."""
+        """Yield memberships of all answers in batches of sets, one row for each set; for single answers if None."""
         number = self.k if sets is None else len(sets)
         step = max(1, AT_ONCE // self.k)
         for start in range(0, number, step):

@@ -47,7 +47,7 @@ class ProjectiveGeometry(PrimeFieldDesign):
     epsilon : number, optional
         The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
     odds : pair of numbers or str, optional
-        Instead of epsilon: how much likelier a hyperplane with the true answer is than one without, ``(a, b)`` with
+        Instead of epsilon: the odds of a hyperplane with the true answer against one without, ``(a, b)`` with
         a > b.
     field : int, optional
         The number q of elements of the field, a prime. If not given, the one with the smallest variance for rare

@@ -83,7 +83,7 @@ class SquareWave(OrderedDesign):
     epsilon : number, optional
         The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
     odds : pair of numbers or str, optional
-        Instead of epsilon: how much likelier a report near the answer is than one further away, ``(a, b)`` with a > b.
+        Instead of epsilon: the odds of a report near the answer against one further away, ``(a, b)`` with a > b.
     width : int, optional
         Largest number of steps between the answer and a near report, from 0 to (K - 2)/2.
     quantity : {"distribution", "mean"}, optional

@@ -1,4 +1,4 @@
-r"""Subset selection: report a set of d answers, a : b times likelier with the true one in it [1]_.
+r"""Subset selection: report a set of d answers; sets with the true one have odds of a : b against others [1]_.
 
 .. math:: p = \frac{a d}{M}, \qquad q = \frac{d\,(a (d-1) + b (K-d))}{(K-1) M}, \qquad M = a d + b (K-d),
 
@@ -55,7 +55,7 @@ class SubsetSelection(OddsDesign, PackedSupport):
     epsilon : number, optional
         The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
     odds : pair of numbers or str, optional
-        Instead of epsilon: how much likelier a set with the true answer is than one without, ``(a, b)`` with a > b.
+        Instead of epsilon: the odds of a set with the true answer against one without, ``(a, b)`` with a > b.
     size : int, optional
         Number of answers in a set. If not given, the size with the smallest total squared error: one of the two
         next to :math:`K / (e^\varepsilon + 1)`.

@@ -1,4 +1,4 @@
-r"""Symmetric designs: reports support sets of answers, each supported one a : b times likelier than each other one.
+r"""Symmetric designs: reports support sets of answers, each at odds of a : b against each other answer.
 
 Randomized response is the case of sets with one member. All of them share the closed forms, the intervals of single
 answers and the law of weighted support below: they follow from p, q and the law of pairs alone.
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 class Symmetric(Design):
-    """A design whose reports support sets of answers, each supported one a : b times likelier than each other one.
+    """A design whose reports support sets of answers, each at odds of a : b against each other answer.
 
     The likelihood of answer i after a report with support S is in proportion to a if i is in S, to b if not: that is
     epsilon, and the whole law. What is counted is how often each answer was supported.

@@ -5,9 +5,9 @@ answers whose bit is 1 are all equally likely, and
 
 .. math:: \frac{a}{b} = \frac{p\,(1-q)}{q\,(1-p)} = e^\varepsilon
 
-times likelier than those whose bit is 0: every p and q give two levels. With the *optimal* p = 1/2 and q = b/(a+b) the
+times as likely as those whose bit is 0: every p and q give two levels. With the *optimal* p = 1/2 and q = b/(a+b) the
 share of a rare answer varies least, :math:`q(1-q)/(p-q)^2 = 4ab/(a-b)^2`; the *symmetric* p = s/(s+t), q = t/(s+t) with
-:math:`s : t = \sqrt{a} : \sqrt{b}` turns each bit round with one probability, as basic RAPPOR does.
+:math:`s : t = \sqrt{a} : \sqrt{b}` flips each bit with one probability, as basic RAPPOR does.
 
 A worked number: 4 answers at odds 3 : 1. The optimal q is 1/(3+1) = 1/4, and indeed (1/2 * 3/4) / (1/4 * 1/2) = 3.
 
@@ -61,7 +61,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     epsilon : number, optional
         The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
     odds : pair of numbers or str, optional
-        Instead of epsilon: how much likelier an answer whose bit is 1 is than one whose bit is 0, ``(a, b)``, a > b.
+        Instead of epsilon: the odds of an answer whose bit is 1 against one whose bit is 0, ``(a, b)``, a > b.
     kind : str, optional
         Which p and q follow from epsilon or odds: the "optimal" ones, p = 1/2, which are the default, or the
         "symmetric" ones, p + q = 1. `UnaryEncoding.optimal` and `UnaryEncoding.symmetric` say the same.

@@ -470,7 +470,7 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
         return _with_matrix(fit, reports, gap)
     symmetries = [closed_form(design) for design, _ in parts]
     if len(parts) > 1 and all(symmetry is not None and symmetry.p > symmetry.q > 0 for symmetry in symmetries):
-        # Truth is the likelier report, and lies are possible: one price, no channel.
+        # Truth is the more likely report, and lies are possible: one price, no channel.
         gains = np.array([float((s.p - s.q) / s.q) for s in symmetries if s is not None])
         return fitted_channel(separable_mle(np.stack([histogram.counts for _, histogram in parts]), gains), parts)
     operator, counts, total = combined_channel(parts)

@@ -48,7 +48,7 @@ counts: three products of such matrices for the evidence and one for the posteri
 many more operations on tables of that size. Only the values of the priors at their nodes, which cost the most, are
 shared by histograms with as many reports.
 
-**Limited translation.** A prior shrinks shares towards each other. If no prior fits, it can also shrink a share that
+**Limited translation.** A prior shrinks shares toward each other. If no prior fits, it can also shrink a share that
 its count determines well [1]_. So each share is kept within the likelihood limits of its own count, at which the count
 would be :math:`D^2/2` nats less likely than it is at best, cut to 0..1:
 
@@ -222,7 +222,7 @@ def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, tar
     r"""Estimate the true shares by their expectation: a lower total error, not a lower error of each share.
 
     The shares are draws from one unknown distribution, given that they sum to one. The posterior means under a few
-    hundred priors are averaged, weighted by evidence. Shares that the reports determine poorly shrink towards usual
+    hundred priors are averaged, weighted by evidence. Shares that the reports determine poorly shrink toward usual
     values of the others.
 
     Each share lies between the likelihood limits of its own count at D = z(1 - 1/(2k)) + 1 standard errors, cut to
@@ -256,7 +256,7 @@ def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, tar
 
     Examples
     --------
-    Ten answers, of which one stands out. The others shrink towards each other, because their differences may be noise.
+    Ten answers, of which one stands out. The others shrink toward each other, because their differences may be noise.
 
     >>> from warner import RandomizedResponse, inv_p
     >>> survey = RandomizedResponse(10, epsilon=1)

@@ -23,7 +23,7 @@ answers represent all in the fit; a curve of 48 coefficients cannot distinguish 
 function F has a standard deviation within each prior, by the delta method, and another between them. Together they are
 `smoothed_distribution`, from which quantiles have approximate intervals.
 
-**Limitations.** Shares are biased towards smooth curves; a single answer that stands out inside of the range is
+**Limitations.** Shares are biased toward smooth curves; a single answer that stands out inside of the range is
 smeared. Intervals and tests are based on the counts, unless those of the curves are requested.
 
 The composite link model with a penalty [1]_ is the case of one prior; EM with smoothing [2]_ is the usual way.
@@ -125,7 +125,7 @@ class SmoothedDistribution(NamedTuple):
 def smoothed_distribution(histograms: Histograms, design: Design) -> SmoothedDistribution:
     """Estimate the distribution function of each group, with its standard deviation within and between the priors.
 
-    It counts the noise of the reports, and how smooth the curve may be, but not the bias towards smooth curves: limits
+    It counts the noise of the reports, and how smooth the curve may be, but not the bias toward smooth curves: limits
     from it hold only about, the less the sharper the true distribution is.
     """
     counts, numbers = histograms.in_reports()

@@ -535,7 +535,7 @@ def log_likelihood(likelihood: Array, law: Array, many: Array) -> float:
 
 
 def derivatives(likelihood: Array, law: Array, many: Array) -> Array:
-    """Return the directional derivatives towards each value of the grid, which are at most 1 at the maximum."""
+    """Return the directional derivatives toward each value of the grid, which are at most 1 at the maximum."""
     return np.asarray(many @ (likelihood / (likelihood @ law)[:, np.newaxis]) / many.sum())
 
 

@@ -126,7 +126,7 @@ def from_the_others(direct: DirectEstimates, covariates: Array) -> Prior:
 
 
 def _left_out(direct: DirectEstimates, covariates: Array, share: float, largest: float) -> Prior:
-    """Leave out each group in turn; variances are taken at one share, and spreads go up to the largest."""
+    """Fit without each group in turn; variances are taken at one share, and spreads go up to the largest."""
     spreads = largest * np.linspace(0, 1, SPREADS) ** 2
     cells = np.gradient(spreads)
     likelihood, means = np.empty((2, SPREADS, direct.share.size))
@@ -266,7 +266,7 @@ class GroupIntervals(TableResult):
         return "Intervals of shares by group"
 
     def _footnotes(self) -> list[str]:
-        """Return what was collected."""
+        """Return a description of the data."""
         return [reports_in_papers(self.tally)]
 
     def _facts(self) -> Document:
@@ -370,7 +370,7 @@ class GroupMeans(Mean):
 
 
 def pooled_share(direct: DirectEstimates, covariates: Array, series: Series | None) -> Pooled:
-    """Pool one share of all groups: towards a regression, or along an order."""
+    """Pool one share of all groups: toward a regression, or along an order."""
     return partially_pooled(direct, covariates) if series is None else RandomWalks(direct, series).pooled()
 
 
@@ -486,7 +486,7 @@ class GroupRanks(TableResult):
         return f"Expected ranks of groups by the share of {quoted(self.answer)}"
 
     def _footnotes(self, **_: Any) -> list[str]:
-        """Return what was collected."""
+        """Return a description of the data."""
         return [reports_in_papers(self.tally)]
 
     def _facts(self, **_: Any) -> Document:
@@ -632,7 +632,7 @@ class GroupTest(TableResult):
         return f"Test that {self.hypothesis}"
 
     def _footnotes(self) -> list[str]:
-        """Return what was collected."""
+        """Return a description of the data."""
         return [] if self.tally is None else [reports_in_papers(self.tally)]
 
     def text(self) -> str:

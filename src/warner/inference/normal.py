@@ -156,7 +156,7 @@ class Sampled(NamedTuple):
         """
         factor, inside, noise = float(ndtri(tail)) ** 2 / self.reports, self.inside, self.noise
         root = np.sqrt(4 * factor * (inside * (1 - inside) + (1 + factor) * noise) + factor**2)
-        inward = factor * (1 - 2 * inside)  # an interval leans towards one half
+        inward = factor * (1 - 2 * inside)  # an interval leans toward one half
         below, above = (
             np.maximum((root + side) / (2 * (1 + factor)), np.sqrt(factor * noise)) for side in (-inward, inward)
         )

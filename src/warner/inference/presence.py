@@ -199,7 +199,7 @@ def _best_set(likelihoods: Array, others: Array, n: float, alpha: float, power: 
 def _sets_by_ratio(likelihoods: Array, others: Array) -> Array:
     """List the sets of reports with the largest likelihood ratios, against mixtures of the other answers.
 
-    The mixture moves towards the answer with which the best set so far is confused.
+    The mixture moves toward the answer with which the best set so far is confused.
     """
     weights, sets = np.full(len(others), 1 / len(others)), []
     for moved in range(1, MIXTURES_TRIED + 1):

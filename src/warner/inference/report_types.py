@@ -96,7 +96,7 @@ def number_of_report_type_tests(part: Tally) -> int:
 def report_type_tests(
     part: Tally, chances: float, simulations: int, rng: np.random.Generator | None
 ) -> tuple[tuple[Test, ...], Mask | None]:
-    """Test the types of reports at these chances of error; also return those outside their range, (groups, types)."""
+    """Test the types of reports at these chances of error; also return types outside their range, (groups, types)."""
     types = types_in(part)
     if types is None:
         return (), None

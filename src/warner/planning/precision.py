@@ -171,7 +171,7 @@ class PlanningQuestion:
 
     @property
     def scale(self) -> float:
-        """Number of these units in a half-width of 1."""
+        """Factor from a half-width in shares to the unit of the question."""
         return 100.0 if self.numbers is None else 1.0
 
     def heading(self, measure: str) -> str:

@@ -4,7 +4,7 @@ One report spends at most the design's epsilon. If a trusted shuffler removes th
 each report hides among the others. The privacy of one respondent, whose answer may change while the others stay as they
 are, is then (epsilon, delta)-differential privacy with a smaller epsilon [1]_.
 
-The proof needs one idea. Let a report be r times likelier after an answer that it supports than after any other, and
+The proof needs one idea. Let a report be r times as likely after an answer that it supports as after any other, and
 let it support the true answer with probability p, and the true and a given other answer with probability :math:`\beta`.
 Whatever the true answer, a report has a part with the same distribution for all answers, the *privacy blanket*. The
 adversary may know everything but the report of one respondent and the reports of the blanket. The rest depends on four
@@ -134,7 +134,7 @@ class _Pair(NamedTuple):
 
 
 def _pair(symmetry: Symmetry, ratio: Fraction, k: int) -> _Pair:
-    """Return the blanket of a design whose reports are `ratio` times likelier after some answers than after others."""
+    """Return the blanket of a design whose reports are `ratio` times as likely after some answers as after others."""
     p, q, both = symmetry.p, symmetry.q, symmetry.both
     if p < q:
         return _Pair(*map(float, (q, p, q, p, (k - 2) * p)))

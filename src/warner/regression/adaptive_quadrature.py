@@ -3,7 +3,7 @@ r"""Adaptive Gauss-Hermite quadrature: the likelihood of a mixed model with rand
 See the page "Regression on covariates" for the integral over the effect :math:`\sigma u_j` of each group (J. C.
 Pinheiro, D. M. Bates, J. Comput. Graph. Stat. 4 (1995), 12-35) and its derivatives. The effect is added to all
 predictors of the rows of the group; of ordered answers it is subtracted from all cutpoints, so that it moves
-respondents towards later answers, as :math:`x'b` does. The mode :math:`m_j` is found by Newton's method with halving.
+respondents toward later answers, as :math:`x'b` does. The mode :math:`m_j` is found by Newton's method with halving.
 The standard deviation is the last of the coefficients, :math:`z = (b, \sigma)`.
 
 One node is Laplace's approximation, which other programs take by default. Under randomization it can be far off: a

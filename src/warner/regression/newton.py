@@ -1,7 +1,7 @@
 r"""Newton's method on the observed information, to a maximum of the log-likelihood near the start.
 
 The log-likelihood of randomized answers is not concave. Where the information has negative eigenvalues, their absolute
-values are taken, which turns a step towards a saddle into an ascent. At a maximum, half the Newton decrement,
+values are taken, which turns a step toward a saddle into an ascent. At a maximum, half the Newton decrement,
 :math:`g'I^{-1}g/2`, is how much the log-likelihood can still gain there.
 
 Eigenvalues cost ten times as much as a Cholesky factor. They are computed only where the factor does not exist, where

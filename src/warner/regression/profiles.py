@@ -95,7 +95,7 @@ class LogOdds:
         return float(eta[self.answer]), np.delete(eta, self.answer)
 
     def _others(self, b: Array) -> Array:
-        """Shares of the other answers but the reference among themselves, with 0 for the answer."""
+        """Conditional shares given any other answer, without the reference; 0 for the answer itself."""
         rest = self._predictors(b)[1]
         return np.insert(np.exp(rest - logsumexp(np.append(rest, 0.0))), self.answer, 0.0)
 
@@ -507,7 +507,7 @@ def wald_agrees(
     if not variance > 0 or not np.isfinite(wald).all():
         return False
     for side, limit in zip((-1, 1), wald, strict=True):
-        # The Newton step towards the maximum of the tilted likelihood, and what a further one would gain.
+        # The Newton step toward the maximum of the tilted likelihood, and what a further one would gain.
         tilt = side * z / float(np.sqrt(variance))
         b = fit.finite_coefficients + tilt * along
         here, (value, first, second) = fit.likelihood.expansion(b), at(b)

@@ -557,7 +557,7 @@ def regress(
     errors : {"observed", "expected", "opg", "robust"}, optional
         The kind of standard errors: robust with weights, clusters or strata, else from the observed information.
     penalty : {"jeffreys"}, optional
-        A penalty that makes every estimate finite, and draws it towards equal shares.
+        A penalty that makes every estimate finite, and draws it toward equal shares.
     starts : int, optional
         How many random starts there are beside the others, and again about the best maximum that these lead to; 4 if
         not given, none with many rows. With 0 there is one search only, from equal shares for everybody, and no word on

@@ -236,7 +236,7 @@ def simple_covariance(rows: Observations, scores: Array) -> Array:
 
 
 def _not_sampled(rows: Observations) -> Array:
-    """Return the fraction of a simple sample's variance that counts in each row."""
+    """Return the fraction that was not sampled, by which each row's variance is multiplied."""
     sampling, part = rows.sampling, np.ones(len(rows.weight))
     if sampling.sampled is None:
         return part

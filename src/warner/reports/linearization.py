@@ -16,7 +16,7 @@ report. :math:`D_h` remains in a finite population: the variance of the randomiz
 respond, otherwise that of respondents within clusters. The textbook factor :math:`1 - f_h` alone has about half the
 nominal coverage at a sampled part of 0.9.
 
-**Few or unequal clusters.** If one cluster has much of the weight, its own score shrinks towards zero, V is too small,
+**Few or unequal clusters.** If one cluster has much of the weight, its own score shrinks toward zero, V is too small,
 and clusters less strata are too many degrees of freedom. As in regressions, centered scores are then divided by
 :math:`\sqrt{1 - \frac{m}{m-1}(J_c - \bar J_h)}`, with :math:`J_c` the cluster's part of all weight (CR2, the
 bias-reduced linearization [2]_), with Satterthwaite's degrees of freedom: with S the covariances of these scores for

@@ -284,7 +284,7 @@ def _refuse_too_many(groups: int, design: Design) -> None:
         return
     what = "answers" if types is None or width == len(design.law.columns) else types.name
     if groups == 1:
-        remedy = "take a design with fewer, or one whose reports are counted in fewer columns"
+        remedy = "use a design with fewer, or one whose reports are counted in fewer columns"
         refuse_beyond_memory(width, TALLY_BYTES, f"{width:,} {what}", remedy)
     remedy = "tally some groups at a time, or by fewer columns"
     refuse_beyond_memory(groups * width, TALLY_BYTES, f"{groups:,} groups of {width:,} {what}", remedy)

@@ -455,7 +455,7 @@ def check_batch(batch: int) -> None:
     if not LEAST_BATCH <= batch <= MOST_BATCH:
         raise ValueError(
             f"batch must be a whole number from {LEAST_BATCH} to {MOST_BATCH:,}, but got {batch:,}: a step of one "
-            "response shows what one respondent sent, and nothing is published before this number of respondents have "
+            "response shows what one respondent sent, and nothing is published before this number of respondents has "
             "answered; 10 is a good choice"
         )
 
