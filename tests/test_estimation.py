@@ -422,7 +422,7 @@ def test_auto_says_what_it_took_and_why() -> None:
     assert_array_equal(found.shares, warner.inv_p(reports.counts, reports.design))
     assert found.choices[0].errors["inv_n"] > found.choices[0].errors["inv_p"]
     assert found.text().splitlines()[0].startswith("Estimated shares (auto: inv_p) from")
-    assert "Auto took inv_p; predicted squared errors (orders of magnitude): mle " in found.text()
+    assert "Auto chose inv_p; predicted squared errors (orders of magnitude): mle " in found.text()
     assert json.loads(found.to_json())["choices"][0]["method"] == "inv_p"
 
 
@@ -434,7 +434,7 @@ def test_auto_is_shrink_for_twenty_answers_of_a_symmetric_design(design: Any) ->
     assert found.choices == (Choice("shrink", {}),)
     assert_array_equal(found.shares, warner.shrink(rows[0], design, n=500))
     assert found.text().splitlines()[0].startswith("Estimated shares (auto: shrink) from")
-    assert found.text().endswith(f"Auto took shrink: {CLOSEST}.")
+    assert found.text().endswith(f"Auto chose shrink: {CLOSEST}.")
     assert json.loads(found.to_json())["choices"] == [{"method": "shrink", "errors": {}}]
     together = estimate(Tally(design, rows, n=n, by=("g",), groups=((1,), (2,), (3,))), method="auto")
     assert len(together.choices) == 2
@@ -483,7 +483,7 @@ def test_a_share_outside_its_interval_says_why_under_its_estimator() -> None:
     counts[0] = 22
     tally = Tally(RandomizedResponse(1000, epsilon=1), counts)
     assert estimate(tally).table()["outside"][0]
-    assert "* outside its own interval: shrink pulls every share to usual values" in estimate(tally).text()
+    assert "* outside its own interval: shrink pulls every share toward usual values" in estimate(tally).text()
     assert "* outside its own interval: the bias of this estimator" in estimate(tally, method="mle").text()
 
 
@@ -508,8 +508,8 @@ def test_auto_chooses_for_each_group_and_leaves_out_the_empty_one() -> None:
     assert_allclose(found.shares[0], warner.inv_p(reports.counts, reports.design), atol=1e-15)
     assert np.isnan(found.shares[1]).all()
     assert_allclose(found.shares[2], warner.inv_n(flat, reports.design), atol=1e-15)
-    assert "Auto took inv_p in 1, inv_n in 1 of 2 groups" in found.text()
-    assert "group by group: mle " in found.text()
+    assert "Auto chose inv_p in 1, inv_n in 1 of 2 groups" in found.text()
+    assert "group by group: mle" in found.text()
     whole = estimate(Tally(reports.design, [reports.counts, flat], by=("g",), groups=groups[::2]), method="auto")
     assert whole.certificate is not None
     assert_array_equal(whole.shares, found.shares[[0, 2]])

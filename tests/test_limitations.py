@@ -39,7 +39,7 @@ def reports_of(design: SubsetSelection | UnaryEncoding, *, keep: bool = False) -
 
 def test_sizes_that_are_refused() -> None:
     assert RandomizedResponse(4096, epsilon=1).channel().shape == (4096, 4096)
-    with pytest.raises(ValueError, match="it is given up to K = 4096"):
+    with pytest.raises(ValueError, match="the limit is K = 4096"):
         RandomizedResponse(4097, epsilon=1).channel()
     with pytest.raises(ValueError, match=r"below 2\^320"):
         RandomizedResponse(3, odds=(2**320 - 2, 1))

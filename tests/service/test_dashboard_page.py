@@ -193,8 +193,8 @@ def test_nobody_is_advised_to_close_a_survey_that_closes_by_itself(page: Chromiu
     with dashboard(nothing(replace(SURVEY, stop=stop))) as board:
         opened(page, board)
         shown = text(page, "main")
-    assert ("Close it once enough people have answered." in shown) == (stop is None)
-    assert ("Leave it to close by itself with its response number 1,000" in shown) == (stop is not None)
+    assert ("Close it once enough respondents have answered." in shown) == (stop is None)
+    assert ("Let it close by itself at 1,000 responses" in shown) == (stop is not None)
     # Closing by hand publishes the waiting responses, however few they are.
     assert "in steps of at least 10 until the survey is closed, so that" in shown
 

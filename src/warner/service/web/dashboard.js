@@ -27,7 +27,7 @@ const place = (share, most) => `${(100 * Math.min(Math.max(share, 0), most)) / m
 const points = (share) => `± ${+(100 * share).toFixed(2)} percentage point${share === 0.01 ? "" : "s"}`;
 
 let language = "en";
-/** A text of the survey: in its own language and direction, whatever stands around it. */
+/** A text of the survey: in its own language and direction, whatever surrounds it. */
 const said = (name, text, attributes = {}) => element(name, { lang: language, dir: "auto", ...attributes }, text);
 
 // Drawings
@@ -114,7 +114,7 @@ function facts(pairs) {
 
 function needed(question, wish, stop) {
   const people = question.needed[wish];
-  if (people === null) return "no number of people is enough under this design";
+  if (people === null) return "no number of respondents is enough under this design";
   const [all, more] = people;
   const drawn = question.mode === "several" || question.blank.startsWith("not asked"); // then not each response has a report
   const bar = progress(all - more, all, drawn ? "responses" : "reports");
@@ -143,12 +143,12 @@ function numbersTable(caption, numbers) {
 function found(question, reading) {
   const told = question.found.text.map((sentence) => element("p", { class: "note" }, tight(sentence)));
   if (reading.state === "open")
-    return [element("p", { class: "nothing" }, "People answer this question in their own words. Frequent answers are found once, when the "
+    return [element("p", { class: "nothing" }, "Respondents answer this question in their own words. Frequent answers are found once, when the "
       + "survey is closed: a search that is repeated at every step names a false answer sooner or later."),
     element("p", { class: "prospect" }, element("strong", {}, "What to expect: "), tight(question.prospect), ".")];
   if (!question.answers.length)
     return [element("p", { class: "nothing" }, question.reports ? "No answer rises above the noise." : "No reports for this question."), ...told];
-  const more = question.left_out ? [element("p", { class: "note" }, `The files below hold ${counted(question.left_out, "more answer", "more answers")}.`)] : [];
+  const more = question.left_out ? [element("p", { class: "note" }, `The files below contain ${counted(question.left_out, "more answer", "more answers")}.`)] : [];
   return [answersTable(tight(`Answers found, with the ${question.found.interval}`), question.answers, most, true),
     ...more, ...told];
 }
@@ -168,7 +168,7 @@ function results(question, reading) {
   const notes = [];
   if (question.answers.some((answer) => answer.outside))
     notes.push(element("p", { class: "note" }, "* The estimate lies outside its own interval."
-      + (failed(question) ? "" : " That is the bias of the estimator, not an error: trust the interval.")));
+      + (failed(question) ? "" : " This is expected: the estimator is biased. Rely on the interval.")));
   if (question.rest)
     notes.push(element("p", { class: "note" }, "There are two answers: the share of ", said("q", question.rest), " is ",
       tight("100 %"), " minus that of ", said("q", question.answers[0].label), "."));
@@ -176,11 +176,11 @@ function results(question, reading) {
     notes.push(element("p", { class: "note" }, tight("Any number of options can apply: the shares need not sum to 100 %.")));
   if (question.left_out)
     notes.push(element("p", { class: "note" }, `Only the ${question.answers.length} largest shares are shown; `
-      + `the files below hold ${counted(question.left_out, "more answer", "more answers")}.`));
+      + `the files below contain ${counted(question.left_out, "more answer", "more answers")}.`));
   return [...numbers, shown, ...notes];
 }
 
-/** What holds for all questions, once: the kinds of intervals, and when the check is made. */
+/** Notes that apply to all questions: the kinds of intervals, and the time of the check. */
 function caveats(reading) {
   const kinds = new Map(reading.questions.filter(({ interval }) => interval).map(({ interval }) => [interval.name, interval.promise]));
   const lines = Array.from(kinds, ([name, promise]) =>
@@ -308,9 +308,9 @@ function fingerprint(reading, kept) {
 }
 
 function responses(reading) {
-  // Whoever closes it by hand publishes what waits, however few they are.
+  // Closing by hand publishes all waiting responses, however few they are.
   const steps = reading.state === "open"
-    ? ` in steps of at least ${number(reading.batch)} until the survey is closed, so that no difference shows what one person sent` : "";
+    ? ` in steps of at least ${number(reading.batch)} until the survey is closed, so that no difference shows what one respondent sent` : "";
   const revoked = reading.revoked ? ` (${number(reading.revoked)} revoked)` : "";
   const invited = reading.invited === null ? "" : ` of ${number(reading.invited)} invited${revoked}`;
   return element("p", { class: "responses" }, element("strong", {}, number(reading.responses)),
@@ -318,7 +318,7 @@ function responses(reading) {
     element("span", { class: "note" }, steps ? `published,${steps}` : "all published"));
 }
 
-/** A bar of what is there, of what is planned. */
+/** Progress bar: received of planned responses. */
 function progress(have, planned, words) {
   const text = `${number(have)} of ${number(planned)} ${words}`;
   return element("div", { class: "progress" }, element("progress", { max: planned, value: Math.min(have, planned), "aria-label": text }),
@@ -398,7 +398,7 @@ function cards() {
 wishes.addEventListener("change", cards);
 targets.addEventListener("change", cards);
 
-/** Remember where the focus is, to put it there again when what has it is replaced. */
+/** Remember the focus, to restore it when the focused element is replaced. */
 function focused() {
   const active = document.activeElement;
   if (!active || active === document.body || dialog.contains(active)) return null;
@@ -418,8 +418,8 @@ const stays = element("p", { id: "stays" });
 const dialog = element("dialog", { "aria-labelledby": "sure", "aria-describedby": "what stays" },
   element("h2", { id: "sure" }, "Close the survey for good?"),
   element("p", { id: "what" }, "No further responses will be accepted, and a closed survey cannot be reopened. The "
-    + "responses that are still waiting will be published, however few they are: a single one can then be told from the "
-    + "difference to what was published before. The check will be made."),
+    + "responses that are still waiting will be published, however few they are: the difference to earlier "
+    + "results can then show a single response. The check will be run."),
   stays,
   failure,
   element("p", { class: "buttons" }, cancel, " ", sure));
@@ -433,21 +433,21 @@ sure.addEventListener("click", async () => {
     if (!reply.ok) throw new Error();
     dialog.close();
   } catch {
-    failure.textContent = "The server did not close the survey. Check what it printed, and try again.";
+    failure.textContent = "The server did not close the survey. Read its messages, and try again.";
   }
   sure.disabled = false;
 });
 
 function closing(reading) {
   stays.textContent = reading.stop === null
-    ? "The intervals stay as they are: whoever closes a survey has seen what it shows."
+    ? "The intervals stay as they are, because the decision to close can depend on the results."
     : `The survey would close by itself at ${number(reading.stop)} responses. If you close it before, the intervals stay as they are, `
-      + "and the narrower ones for one look are not shown: whoever closes a survey has seen what it shows.";
+      + "and the narrower ones for one look are not shown, because the decision to close can depend on the results.";
   if (reading.state === "closed") {
     if (dialog.open) dialog.close();
     parts.closing.replaceChildren(element("h2", { id: "closing" }, "The survey is closed"),
       element("p", {}, reading.fixed
-        ? `It closed by itself with its response number ${number(reading.responses)}, as the survey file says. All responses are published.`
+        ? `It closed by itself at ${number(reading.responses)} responses, as the survey file specifies. All responses are published.`
         : "No further responses are accepted. All responses are published."));
     return;
   }
@@ -455,9 +455,9 @@ function closing(reading) {
   const button = element("button", { type: "button", class: "danger" }, "Close the survey…");
   button.addEventListener("click", () => { failure.textContent = ""; dialog.showModal(); });
   parts.closing.replaceChildren(element("h2", { id: "closing" }, "Close the survey"),
-    element("p", {}, `${reading.stop === null ? "Close it once enough people have answered."
-      : `Leave it to close by itself with its response number ${number(reading.stop)}: only then are the narrower intervals for one look right.`} `
-      + "After that nobody can answer, and closing cannot be undone."), button);
+    element("p", {}, `${reading.stop === null ? "Close it once enough respondents have answered."
+      : `Let it close by itself at ${number(reading.stop)} responses: only then are the narrower intervals for one look valid.`} `
+      + "After closing, no responses are accepted, and closing cannot be undone."), button);
 }
 
 // The stream

@@ -1,4 +1,4 @@
-// A memo of one person under a memoized design: every report starts from the same permanent response, which is derived
+// A memo of one respondent under a memoized design: every report starts from the same permanent response, which is derived
 // again each time from 32 secret bytes, as Python's Memo.from_secret does it (docs/how-to/repeated-questions.md). MIT.
 
 import { fingerprint } from "./fingerprint.js";
@@ -72,7 +72,7 @@ function spelled(round) {
   return { ...round, ...(consecutive && { domain: { first, size: domain.length } }), ...Object.fromEntries(fractions) };
 }
 
-/** What this person's answers go through from now on: a design for `randomize`, with the permanent responses kept. */
+/** Design for `randomize` with the permanent responses of this respondent. */
 export async function memo(json, secret) {
   const read = design(json);
   if (!read.rounds) throw new TypeError("only memoized designs need a memo: this one draws each report afresh");

@@ -34,7 +34,7 @@ export function gridOf({ size, step, at }) {
 /** The number at a place of a grid, or beyond its ends, as a text. */
 export const onGrid = ({ units, step, places }, place) => decimalText({ units: units + BigInt(place) * step, places });
 
-/** The place nearest to a number: halves upwards; what lies beyond the ends is moved to them, which is told. */
+/** Position nearest to a number: halves upwards; numbers beyond the ends are moved to them, which is reported. */
 export function nearest(grid, number) {
   const places = Math.max(grid.places, number.places);
   const step = scaled({ units: grid.step, places: grid.places }, places);

@@ -1,4 +1,4 @@
-// Open domains: texts and whole numbers that no list holds, and the draw of a report about one. MIT.
+// Open domains: texts and whole numbers without a list of answers, and the draw of a report about one. MIT.
 //
 // Answers have positions as those of a list do, whole numbers below `size`, which are BigInts: all blocks of a value
 // together as one number. Reports are texts, level:direction:value.
@@ -17,7 +17,7 @@ const product = (numbers) => numbers.reduce((all, number) => all * BigInt(number
 
 // Texts
 
-/** The one spelling of a text: NFKC, lower case, single spaces, as far as they are asked for. */
+/** Normalized text: NFKC, lower case, single spaces, as far as they are requested. */
 function normalized(text, normalize) {
   const composed = (part) => (normalize.includes("NFKC") ? part.normalize("NFKC") : part);
   text = composed(text);

@@ -15,7 +15,7 @@ const LISTED = 12; // answers that are shown without a search
 const FEW = 5; // of many answers, those that are shown before anything is typed
 const MATCHES = 20; // answers that a search shows
 const PATIENCE = 20_000; // milliseconds for a reply
-const COURTESY = 5_000; // and for one that nobody has to wait for
+const COURTESY = 5_000; // and for a reply that no respondent waits for
 const FINAL = ["used", "revoked", "early", "closed", "uninvited"]; // replies after which nothing is tried again
 const DELAYS = [1, 2, 4, 8, 15, 30, 60]; // seconds before the next attempt
 const MOST_KEPT_ALIVE = 60_000; // bytes; browsers refuse keepalive for longer bodies
@@ -59,7 +59,7 @@ export async function opened(given, expected, written) {
   return { survey, designs, items, some, draws, width, epsilon, shown: shownEpsilon(epsilon, Number(written)), fingerprint: computed };
 }
 
-/** Draw what is asked, without any answer at hand: questions, and options of those; as positions among the items. */
+/** Draw the questions, and options of these, before any answer is known; return positions among the items. */
 export function drawn({ designs, items, some }, bytes) {
   return (some?.drawn(bytes) ?? [...designs.keys()]).flatMap((place) => {
     const first = items.findIndex((item) => item.place === place);
@@ -67,8 +67,8 @@ export function drawn({ designs, items, some }, bytes) {
   });
 }
 
-// The draw of whoever is here, which a reload finds again: nobody is asked something else until the answer is liked. It
-// has nothing of an answer, and is forgotten once the reports are drawn.
+// The draw for this respondent. A reload finds it again, so that reloading does not change the questions. It does not
+// depend on any answer, and is forgotten once the reports are drawn.
 const drawKey = ({ survey, fingerprint }, token) => `warner draw ${survey.id} ${token || OPEN} ${fingerprint}`;
 
 function drawnOnce(form, token) {
@@ -170,7 +170,7 @@ const post = (url, bytes, patience) => fetch(url, {
   signal: AbortSignal.timeout(patience),
 });
 
-/** Ask what would certainly become of a response, before anybody fills in anything: one of FINAL, or "open". */
+/** Ask for the certain outcome of a response before the respondent fills in the page: one of FINAL, or "open". */
 async function standing(url, { fingerprint }, token) {
   try {
     const reply = await post(`${url}/standing`, JSON.stringify({ survey: fingerprint, token }), COURTESY);
@@ -244,7 +244,7 @@ export async function submit(url, survey, answers, { token = OPEN, groups = {}, 
   return outcome === "kept" ? "earlier" : responding();
 }
 
-/** What is chosen for an item: a position, those of all options that apply, or null for skipped. */
+/** Choice for an item: a position, the positions of all options that apply, or null for skipped. */
 function choiceOf({ designs }, { question: { id, mode, optional }, place, option }, answer) {
   if (optional && answer === undefined) return null;
   const { answers, reports } = designs[place];
@@ -312,7 +312,7 @@ function speaker(table, language, address) {
 
 // What happens to an answer, from the design
 
-/** Whether there is no chance in it at all. */
+/** True if a design involves no chance. */
 const isDirect = ({ answers, reports, epsilon, chance, symmetric }) => {
   const certain = (x) => reports.at(x) === answers.at(x) && chance(x, x) === 1;
   return Boolean(chance) && epsilon === Infinity && [...Array(symmetric ? 1 : answers.size).keys()].every(certain);
@@ -344,7 +344,7 @@ function explanation(words, question, drawing) {
   return make("details", {}, make("summary", {}, ...say("whatHappens")), make("div", { class: "fold" }, told));
 }
 
-/** Whether a report is one of the answers: the true one, or another in its place. */
+/** True if a report is one of the answers: the true one, or another in its place. */
 const replaces = ({ answers, reports, chance }) =>
   chance && reports.size === answers.size && [...Array(answers.size).keys()].every((i) => reports.at(i) === answers.at(i));
 
@@ -461,7 +461,7 @@ function settle(input) {
 const entry = (properties) =>
   make("input", { autocomplete: "off", spellcheck: "false", autocorrect: "off", writingsuggestions: "false", ...properties });
 
-/** What stands around a control: the question, hints, and what is wrong. */
+/** Elements around a control: the question, hints, and errors. */
 function asking({ legend, hints, role }, ...parts) {
   const [about, wrong] = [fresh(), fresh()];
   const error = make("p", { id: wrong, class: "error", role: "alert" });
@@ -573,8 +573,8 @@ function boxes(words, { legend, hints, size, text, most, skip }) {
 }
 
 /**
- * A field that is typed into. `read` gives the choice that a text is, undefined if it is none, and what is said of it at
- * once; that repeats what was typed, and so must not be sent to anybody who translates pages.
+ * A text field. `read` returns the choice for a text (undefined if it is invalid) and an immediate message. The message
+ * repeats the typed text, so it must not be sent to a translation service.
  */
 function typed(words, { legend, hints, skip, label, read, missing, ...properties }) {
   const { say, tell } = words;
@@ -662,7 +662,7 @@ function codeField({ tell, say }, entered = () => {}) {
   };
 }
 
-/** Whether no list holds the answers: then they are typed in. */
+/** True for free-text answers, which are typed in. */
 const isOpen = ({ answers }) => typeof answers.size === "bigint";
 
 /** Characters of an alphabet, those in a row as a range: a–z 0–9. */
@@ -885,7 +885,7 @@ export async function mount(root) {
     else end(outcome);
   }
 
-  // Nothing can be sent, or nothing more: said before the questions are asked, if that is known.
+  // No response can be sent: shown before the questions, if this is known.
   function end(why, before = false) {
     const text = why === "used" && before ? "usedBefore" : `${why}Text`;
     show(title(say(why)), tell("p", text, survey.opens ? { opens: time(survey.opens) } : {}), small());
