@@ -199,7 +199,7 @@ def test_repr_says_what_a_respondent_does(design: RandomizedResponse, text: str)
 
 def test_the_channel_is_refused_where_it_would_fill_the_memory() -> None:
     assert_allclose(RandomizedResponse(4096, epsilon=1).channel().sum(axis=1), 1, rtol=1e-12)
-    with pytest.raises(ValueError, match=r"K = 4097.*16,785,409 numbers.*up to K = 4096"):
+    with pytest.raises(ValueError, match=r"K = 4097.*16,785,409 numbers.*the limit is K = 4096"):
         RandomizedResponse(4097, epsilon=1).channel()
 
 

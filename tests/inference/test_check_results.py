@@ -288,7 +288,7 @@ def test_a_test_says_its_sentence() -> None:
     for test in found.tests:
         assert test.say(0)[:50] in found.text()
     (range_,) = check(Tally(FORCED, [40, 60])).tests
-    assert range_.say(0).endswith(f"outside what is possible: {p_value(range_.p_value[0])}.")
+    assert range_.say(0).endswith(f"Impossible counts: {p_value(range_.p_value[0])}.")
     commonest = check(Tally(RandomizedResponse(["a", "b", "c"], odds=(1, 3)), [50, 30, 20])).tests[0]
     assert commonest.say(0).startswith("Commonest answer: 'a' has 50 reports. With this noise every answer has at most")
 

@@ -119,7 +119,7 @@ def test_reports_that_are_sets_come_from_excel_as_well(tmp_path: Path) -> None:
 def test_sheets_are_chosen_by_name(tmp_path: Path) -> None:
     sheets = {"2024": [row("answer"), row("yes")], "2025 & on": [row("answer"), row("no"), row("no")], "Empty": []}
     path = workbook(tmp_path / "x.xlsx", sheets)
-    with pytest.raises(ValueError, match=r"sheet must be given, since .*x.xlsx has 2 \('2024', '2025 & on'\): name"):
+    with pytest.raises(ValueError, match=r"sheet must be given, because .*x.xlsx has 2 sheets \('2024', '2025 & on'\)"):
         tally(path, COIN)
     assert tally(path, COIN, sheet="2025 & on").counts.tolist() == [0, 2]
     assert tally([path], COIN, sheet="2024").counts.tolist() == [1, 0]
