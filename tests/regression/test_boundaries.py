@@ -18,7 +18,7 @@ from cases import DICE, NINE
 from regression_cases import fit_of
 from warner import RandomizedResponse
 from warner.regression import mean_shares
-from warner.regression.mean_shares import MeanProfile, MeanShare, mean_over_people, mean_share_limits
+from warner.regression.mean_shares import MeanProfile, MeanShare, combined, mean_over_people, mean_share_limits
 from warner.regression.profiles import Combination, infinite_sign, profile_start
 from warner.regression.regressions import regress
 
@@ -199,7 +199,7 @@ def mean_of(fit: Any, name: str) -> Any:
 
 def test_derivatives_of_a_sum_of_shares() -> None:
     for fit in (fit_of("A"), fit_of("B"), fit_of("B", model="ordered"), fit_of("A", link="cloglog")):
-        mean = mean_over_people(fit, {"d": 1}).add(-1.0, mean_over_people(fit, {"d": 0}))
+        mean = combined((1.0, -1.0), [mean_over_people(fit, {"d": d}) for d in (1, 0)])
         quantity, h = MeanShare(fit.specification, mean.x, mean.weight, 1), 1e-5
         here = quantity.expansion(fit.finite_coefficients)
         assert here.value == pytest.approx(mean.shares[1], abs=1e-12)
@@ -218,7 +218,7 @@ def test_limits_of_a_difference_are_not_those_of_a_lower_maximum() -> None:
     x, counts = np.array([0, 1, 2, 5]), [17, 8, 16, 9, 9, 16, 18, 7]
     data = {"answer": ["yes", "no"] * 4, "x": np.repeat(x, 2), "n": counts}
     fit = regress("answer ~ x", data, RandomizedResponse(["yes", "no"], odds=(2, 1)), counts="n")
-    mean = mean_over_people(fit, {"x": 2}).add(-1.0, mean_over_people(fit, {"x": 1}))
+    mean = combined((1.0, -1.0), [mean_over_people(fit, {"x": x}) for x in (2, 1)])
     start = profile_start(fit, QUANTILE)
     low, high = mean_share_limits(fit, MeanShare(fit.specification, mean.x, mean.weight, 0), QUANTILE, start)
     middle, slope = np.meshgrid(np.linspace(-20, 20, 401), np.linspace(-20, 20, 401))

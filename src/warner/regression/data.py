@@ -345,7 +345,12 @@ def _assembled(
     without = {name: int(people[which & ~outside].sum()) for name, which in lacking.items()}
     without[response or "report"] += loaded.left_out[0]
     without = {name: number for name, number in without.items() if number}
-    _refuse_nobody(keep, *left_out)
+    if not keep.any():
+        reasons = zip(left_out, ("lack a value", "have an unknown report", "weigh nothing"), strict=True)
+        why = ", ".join(f"{number:,} {reason}" for number, reason in reasons if number) or "the data are empty"
+        raise ValueError(
+            f"there must be respondents without missing values in the columns of the model, but there is none: {why}"
+        )
     used = {name: values.values[keep] for name, values in known.items()}
     for name, values in used.items():
         refuse_infinite(name, values)
@@ -442,15 +447,6 @@ def _sampled(
 
 
 # Errors
-
-
-def _refuse_nobody(keep: Mask, missing: int, unknown: int, weightless: int) -> None:
-    if not keep.any():
-        reasons = (missing, "lack a value"), (unknown, "have an unknown report"), (weightless, "weigh nothing")
-        why = ", ".join(f"{number:,} {reason}" for number, reason in reasons if number) or "the data are empty"
-        raise ValueError(
-            f"there must be respondents without missing values in the columns of the model, but there is none: {why}"
-        )
 
 
 def _refuse_groups(groups: Groups, terms: Terms, people: Array) -> None:

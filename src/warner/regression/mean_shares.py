@@ -40,7 +40,7 @@ from warner.regression.standard_errors import ClusterRobust, inverse_information
 from warner.results import Limits, StandardErrors, critical_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from warner.arrays import Array, Mask
     from warner.regression.data import Observations
@@ -278,19 +278,13 @@ class MeanShares(NamedTuple):
     x: Array
     weight: Array
 
-    def scaled(self, factor: float) -> MeanShares:
-        return MeanShares(factor * self.shares, factor * self.slopes, factor * self.each, self.x, factor * self.weight)
 
-    def add(self, factor: float, other: MeanShares) -> MeanShares:
-        """Add a multiple of another mean."""
-        more = other.scaled(factor)
-        return MeanShares(
-            self.shares + more.shares,
-            self.slopes + more.slopes,
-            self.each + more.each,
-            np.concatenate([self.x, more.x]),
-            np.concatenate([self.weight, more.weight]),
-        )
+def combined(factors: Sequence[float], means: Sequence[MeanShares]) -> MeanShares:
+    """Return a linear combination of means."""
+    pairs = list(zip(factors, means, strict=True))
+    shares, slopes, each = (np.sum([factor * mean[part] for factor, mean in pairs], axis=0) for part in range(3))
+    weight = np.concatenate([factor * mean.weight for factor, mean in pairs])
+    return MeanShares(shares, slopes, each, np.concatenate([mean.x for mean in means]), weight)
 
 
 def mean_over_people(fit: Regression, profile: Mapping[str, Any]) -> MeanShares:

@@ -33,6 +33,7 @@ from warner.regression.mean_shares import (
     MeanShares,
     at_the_boundary,
     boundary_notes,
+    combined,
     mean_limits,
     mean_of_columns,
     mean_over_people,
@@ -481,7 +482,7 @@ def _effects(fit: Regression, name: str) -> Iterator[tuple[str, MeanShares]]:
         return
     first = mean_over_people(fit, {name: levels[0]})
     for level in levels[1:]:
-        yield f"{name}: {level} - {levels[0]}", mean_over_people(fit, {name: level}).add(-1.0, first)
+        yield f"{name}: {level} - {levels[0]}", combined((1.0, -1.0), (mean_over_people(fit, {name: level}), first))
 
 
 def _derivative(fit: Regression, name: str) -> MeanShares:
@@ -492,9 +493,5 @@ def _derivative(fit: Regression, name: str) -> MeanShares:
     ahead, here = (fit.model_data.terms.matrix(columns | {name: values + step}) for step in (stride, 0.0))
     moved = float(np.abs(fit.specification.matrix(fit.finite_coefficients) @ (ahead - here).T).max())
     stride *= min(1.0, LONGEST_STRIDE / moved) if moved > 0 else 1.0
-    total = None
-    for strides, weight in DIFFERENCE_WEIGHTS.items():
-        mean = mean_of_columns(fit, columns | {name: values + strides * stride})
-        total = mean.scaled(weight / stride) if total is None else total.add(weight / stride, mean)
-    assert total is not None
-    return total
+    moved_means = [mean_of_columns(fit, columns | {name: values + strides * stride}) for strides in DIFFERENCE_WEIGHTS]
+    return combined([weight / stride for weight in DIFFERENCE_WEIGHTS.values()], moved_means)
