@@ -231,3 +231,10 @@ def test_absence_in_two_collections_is_tested_by_fishers_method() -> None:
     first, second = (estimate(part).present().p_values for part in parts)
     expected = first * second * (1 - np.log(first * second))
     assert_allclose(estimate(pool(parts)).present().p_values, expected)
+
+
+@pytest.mark.parametrize(("reports", "method"), [(19_900, "exact"), (20_100, "score")])
+def test_ends_are_exact_up_to_a_variance_of_ten_thousand(reports: int, method: str) -> None:
+    # At a share near one half each report varies by 1/4: two collections of 19,900 vary by 9,950 together.
+    n, base, gain = np.full((2, 1), float(reports)), np.array([[0.25], [0.2]]), np.array([[0.5], [0.6]])
+    assert pooled_limits(Binomial(n / 2, n, base, gain), 0.025).methods == (method,)
