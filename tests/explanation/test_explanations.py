@@ -459,5 +459,5 @@ def test_more_answers_than_can_be_gone_through_are_refused_in_a_line(monkeypatch
         explain("y ~ x", data, {"x": SquareWave(4097, epsilon=1)}, values={"x": "numbers"})
     assert "\n" not in str(told.value)
     monkeypatch.setattr(runtime, "available", lambda: 4 * 50 * 119)
-    with pytest.raises(ValueError, match="200 entries, one for each person and each of 50 answers, need about 24 kB"):
+    with pytest.raises(ValueError, match="200 entries, one for each respondent and each of 50 answers, need about 24"):
         explain("y ~ x", data, {"x": SquareWave(50, epsilon=1)}, values={"x": "numbers"})

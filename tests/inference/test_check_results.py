@@ -156,7 +156,7 @@ def test_it_is_said_how_many_answers_one_fake_report_can_move(design: Any, words
     if words is None:
         assert "at once" not in text
         return
-    assert f"One fake report can move {words}, each by its part of that." in text
+    assert f"One fake report can move {words}, each by a part of this." in text
     bounded = "This bound holds for the estimator inv, and twice it for inv_p"
     assert f"{bounded}; for inv_n, mle and shrink no such bound is known." in text
 

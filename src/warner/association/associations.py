@@ -471,7 +471,7 @@ def associate(
     """Test and estimate the association between the answers to several randomized questions.
 
     Independence is tested on the table of reports, exactly; joint shares are the most likely ones under the product of
-    the designs. Each person must have used an independent device for each question.
+    the designs. Each respondent must have used an independent device for each question.
 
     Parameters
     ----------

@@ -285,7 +285,7 @@ class BlockLaw(SymmetricLaw):
 
         After the answer x a block has the probability b, or a if it holds x. So E t^2 is b times the sum of all t^2 and
         a - b times that of the blocks with x; it depends on which answers a set has. The shares of people that it is
-        averaged with have one person more, spread over all answers.
+        averaged with have one respondent more, spread over all answers.
         """
         if len(sets) * self.design.blocks.number > MOST_SET_REPORTS:
             return super()._noise(sets, minus, square, counts, n)

@@ -13,7 +13,7 @@ numbers. The literature has several names:
 ==========================  ====================================================================================
 
 One round of reports, one from each person, follows the *chain* of both rounds, which is a design (`Memoized.once`) with
-the law of such reports. The rounds of one person depend on each other through the permanent response: analyze them
+the law of such reports. The rounds of one respondent depend on each other through the permanent response: analyze them
 round by round.
 """
 
@@ -66,7 +66,7 @@ class Memoized(Design):
     Parameters
     ----------
     first : Design
-        The permanent round, drawn once for each answer that a person gives, and kept forever (`Memo`).
+        The permanent round, drawn once for each answer that a respondent gives, and kept forever (`Memo`).
     second : Design
         The round that is drawn afresh at every report.
 
@@ -294,7 +294,7 @@ class Memoized(Design):
         return self.rounds.draws
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw a first report for each answer, both rounds anew: each from a different person."""
+        """Draw a first report for each answer, both rounds anew: each from a different respondent."""
         return self.rounds.draw(answers, random_bytes)
 
     def report(self, answer: Any, memo: Memo) -> Any:

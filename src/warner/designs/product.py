@@ -86,7 +86,7 @@ class Product(Design):
     Notes
     -----
     The devices must be independent: a die that is rolled once, for all questions together, is another design. What all
-    reports of a person reveal together is the sum of the epsilons.
+    reports of a respondent reveal together is the sum of the epsilons.
 
     Examples
     --------

@@ -377,7 +377,7 @@ def mangat(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Chan
     Parameters
     ----------
     p : number
-        The probability that a person without the trait says so; neither 0 nor 1.
+        The probability that a respondent without the trait says so; neither 0 nor 1.
     answers, reports
         As for `warner`.
 

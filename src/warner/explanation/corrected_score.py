@@ -2,7 +2,7 @@ r"""The corrected score of a regression on a randomized answer: estimating equat
 
 Each person has a row of the model for every answer that they may hold: with outcome :math:`o_n`, columns :math:`x_{nk}`
 if the answer were k, and coefficients :math:`\gamma`, the linear predictor is :math:`\eta_{nk} = x_{nk}'\gamma`. If
-answers were known, each person would add the score :math:`s_{nk}(\gamma)` of one row. With debiased indicators z of
+answers were known, each respondent would add the score :math:`s_{nk}(\gamma)` of one row. With debiased indicators z of
 the answers (`debiased`), :math:`E[z_{nk} \mid \text{answer}, o_n, x_n]` is one for the answer and zero for the others,
 so that
 

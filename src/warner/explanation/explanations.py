@@ -152,7 +152,7 @@ def individuals(
     refuse_beyond_memory(
         entries,
         ENTRY_BYTES,
-        f"{entries:,} entries, one for each person and each of {counted(answers, 'answer', 'answers')},",
+        f"{entries:,} entries, one for each respondent and each of {counted(answers, 'answer', 'answers')},",
         "explain the outcome of a random sample of the respondents, or ask on a coarser grid",
     )
     reported = [
@@ -473,7 +473,7 @@ def explain(
 ) -> Explanation:
     r"""Regress an outcome on a randomized answer and covariates.
 
-    Each person is entered once for every possible answer, with debiased weights that are right on average whatever
+    Each respondent is entered once for every possible answer, with debiased weights that are right on average whatever
     the answer is, and the usual regression is fitted to all these copies. That is consistent for every outcome, and for
     any number of randomized predictors, with interactions.
 

@@ -116,7 +116,7 @@ def _at_once(tally: Collected) -> str:
     if most == 1:
         return ""
     exactly = all(design.law.support_size == most for design in designs)
-    return f" One fake report can move {'' if exactly else 'up to '}{most:,} answers at once, each by its part of that."
+    return f" One fake report can move {'' if exactly else 'up to '}{most:,} answers at once, each by a part of this."
 
 
 def _for_whom(tally: Collected) -> str:

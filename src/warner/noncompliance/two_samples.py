@@ -189,7 +189,7 @@ def two_sample_unrelated_question(
 ) -> UnrelatedQuestion:
     r"""Estimate prevalence where the unrelated question's own prevalence is unknown, from two samples.
 
-    In sample s a person answers the sensitive question with probability :math:`p_s`, the unrelated one otherwise:
+    In sample s a respondent answers the sensitive question with probability :math:`p_s`, the unrelated one otherwise:
     :math:`\lambda_s = p_s \pi + (1 - p_s) w`. Two equations, two unknowns [1]_. ``unrelated`` is w, the share of
     people who would answer the unrelated question with yes. Where that is known, one sample is enough:
     `warner.surveys.unrelated_question`.

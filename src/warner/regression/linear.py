@@ -105,7 +105,7 @@ def _randomized_linear_means(rows: Observations, values: Array, fitted: Array) -
 class LeastSquares(NamedTuple):
     """Coefficients of each outcome, one after the other, with their covariances.
 
-    `influence`, of shape (n, coefficients), is what one person of each row adds to the errors of the coefficients.
+    `influence`, of shape (n, coefficients), is what one respondent of each row adds to the errors of the coefficients.
     `clustered` are the errors where people are clustered, `noise` what a finite population leaves where they are not,
     `floor` the least covariances of respondents who were drawn alone.
     """

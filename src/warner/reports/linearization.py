@@ -232,7 +232,7 @@ class Units:
 
 
 def _unbiased(people: Array, squares: Array, alone: Numbers = 0.0) -> Array:
-    """Multiply sums of squared deviations of n people by n / (n - 1); that of one person is `alone`."""
+    """Multiply sums of squared deviations of n people by n / (n - 1); that of one respondent is `alone`."""
     return np.where(people > 1, people / np.maximum(people - 1, 1) * squares, alone)
 
 
