@@ -112,6 +112,8 @@ class EvenGroups(OddsDesign):
 
     mechanism = "even groups"
     field_names = frozenset({"domain", "odds", "groups"})
+    _opening = "EvenGroups in {0.groups} of"
+    _retained_names = ("groups",)
 
     def __init__(self, domain: Any, *, epsilon: Any = None, odds: Any = None, groups: Any = None) -> None:
         super().__init__(domain, epsilon=epsilon, odds=odds, groups=groups)
@@ -123,9 +125,6 @@ class EvenGroups(OddsDesign):
     @classmethod
     def _best(cls, k: int, budget: Budget, *, groups: int | None = None) -> dict[str, Any]:
         return {"odds": budget.odds_within(k, lambda a, b: a + k * b), "groups": groups or 1}
-
-    def _retained(self) -> dict[str, Any]:
-        return {"groups": self.groups}
 
     def _check(self) -> None:
         if self.k % self.groups:
@@ -150,9 +149,6 @@ class EvenGroups(OddsDesign):
     @classmethod
     def examples(cls) -> tuple[EvenGroups, ...]:
         return (cls(4, odds=(3, 1), groups=2),)
-
-    def _opening(self) -> str:
-        return f"EvenGroups in {self.groups} of"
 
     def _happens(self) -> str:
         return "it is randomized."

@@ -115,6 +115,7 @@ class BitFlips(FromOdds):
 
     mechanism = "bit flips"
     parameters = ("epsilon", "odds", "size")
+    _retained_names = ("size",)
     field_names = frozenset({"domain", "odds", "size"})
 
     @property
@@ -149,9 +150,6 @@ class BitFlips(FromOdds):
                 f"but got {s} : {t}"
             )
         refuse_wide(s + t)
-
-    def _retained(self) -> dict[str, Any]:
-        return {"size": self.size}
 
     def _at_odds(self, s: int, t: int) -> BitFlips:
         return self._make(domain=self.domain, odds=(s, t), size=self.size)

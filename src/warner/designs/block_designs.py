@@ -309,9 +309,7 @@ class BlockLaw(SymmetricLaw):
         step = max(1, SET_REPORTS_AT_ONCE // self.design.blocks.points)
         for start in range(0, len(sets), step):
             indices = range(start, min(start + step, len(sets)))
-            weights = memberships(sets, self.k, indices)
-            if minus is not None:
-                weights -= memberships(minus, self.k, indices)
+            weights = memberships(sets, self.k, indices, minus)
             weights = weights - weights.mean(axis=-1, keepdims=True)
             yield indices, weights, self.design._within(weights)
 
@@ -504,9 +502,3 @@ class PrimeFieldDesign(BlockDesign):
         while cls._counts(field, dimension)[0] < k:
             field = next_prime(field + 1)
         return field
-
-    def _opening(self) -> str:
-        return f"{type(self).__name__} {self._space()} among"
-
-    @abstractmethod
-    def _space(self) -> str: ...

@@ -303,6 +303,7 @@ class ClosedList(Symmetric):
     other: bool
     _blocks: Integers = field(compare=False)
 
+    _support_size = None
     mechanism = "closed list"
     field_names = frozenset({"domain", "source", "other"})
 
@@ -338,10 +339,6 @@ class ClosedList(Symmetric):
         self._set(domain=domain, source=source, other=bool(other), _blocks=blocks)
 
     # Facts
-
-    @property
-    def _support_size(self) -> int | None:
-        return None
 
     @property
     def odds(self) -> tuple[int, int]:  # type: ignore[override]

@@ -99,6 +99,7 @@ class CutoffResponse(OrderedDesign):
     parameters = ("epsilon", "odds")
     field_names = frozenset({"domain", "odds", "gaps"})
     _certain = "on which side of its cut-off the answer lies"
+    _retained_names = ("gaps",)
 
     @property
     def law(self) -> CutoffLaw:
@@ -127,9 +128,6 @@ class CutoffResponse(OrderedDesign):
                 f"{len(self.gaps)}, the least of them {min(self.gaps, default=0)}"
             )
         super()._check()
-
-    def _retained(self) -> dict[str, Any]:
-        return {"gaps": self.gaps}
 
     @property
     def total(self) -> int:

@@ -330,8 +330,10 @@ def sizes_of(sets: Sets) -> Counts:
     return np.array([len(members) for members in sets], dtype=np.int64)
 
 
-def memberships(sets: Sets | None, k: int, indices: range | None = None) -> Array:
-    """Return the sets at `indices`, or all, as rows of memberships 1 and 0; single answers without sets."""
+def memberships(sets: Sets | None, k: int, indices: range | None = None, minus: Sets | None = None) -> Array:
+    """Return the sets at `indices`, or all, less `minus`, as rows of memberships 1 and 0; single answers without sets."""
+    if minus is not None:
+        return memberships(sets, k, indices) - memberships(minus, k, indices)
     if indices is None:
         indices = range(k if sets is None else len(sets))
     if isinstance(sets, LinearCombination):

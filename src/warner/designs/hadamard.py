@@ -84,6 +84,9 @@ class HadamardResponse(BlockDesign):
     parameters = ("epsilon", "odds", "bits")
     field_names = frozenset({"domain", "odds", "bits"})
     _needs = "either epsilon or odds (bits may be left out)"
+    _opening = "HadamardResponse of {0.bits} bits among"
+    _retained_names = ("bits",)
+    _support_size = None  # report 0 represents all answers
 
     def __init__(
         self, domain: Domain, *, epsilon: Number | None = None, odds: Odds | None = None, bits: Number | None = None
@@ -99,9 +102,6 @@ class HadamardResponse(BlockDesign):
         t = k.bit_length() if bits is None else bits
         return {"odds": budget.odds_within(k, lambda a, b: (a + b) << t), "bits": t}
 
-    def _retained(self) -> dict[str, Any]:
-        return {"bits": self.bits}
-
     def _check(self) -> None:
         if 2**self.bits <= self.k:
             raise ValueError(
@@ -115,10 +115,6 @@ class HadamardResponse(BlockDesign):
         # Of the blocks with two given points, that of 0 has all points, the others half of all vectors, less 0.
         third = Fraction(points - 2 + (half // 2 - 1) * (half - 3), points - 2)
         return BlockParameters(points, 2 * half, half, half // 2, third)
-
-    @property
-    def _support_size(self) -> None:
-        return None  # report 0 represents all answers
 
     @property
     def draws(self) -> tuple[int, ...]:
@@ -157,9 +153,6 @@ class HadamardResponse(BlockDesign):
         vectors = drawn & (2**self.bits - 1)
         wrong = _even(vectors, points) == (drawn >> self.bits >= self.odds[0])
         return np.asarray(vectors ^ (wrong * (points & -points)))
-
-    def _opening(self) -> str:
-        return f"HadamardResponse of {self.bits} bits among"
 
     def _represents(self) -> str:
         return (

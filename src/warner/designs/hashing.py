@@ -88,6 +88,9 @@ class AffineHashing(OddsDesign):
     _fixed_fields: ClassVar = {"hash": "affine"}
     _needs = "either epsilon or odds (values and prime may be left out)"
     _certain = "that every answer with another hash is not the truth"
+    _opening = "LocalHashing to {0.values} values modulo {0.prime} among"
+    _retained_names = ("prime",)
+    _support_size = None  # classes of numbers with one hash differ in size
 
     def __init__(
         self,
@@ -120,9 +123,6 @@ class AffineHashing(OddsDesign):
         odds = budget.odds_within(k, lambda a, b: a + (values - 1) * b)
         return {"odds": odds, "values": values, "prime": prime}
 
-    def _retained(self) -> dict[str, Any]:
-        return {"prime": self.prime}
-
     def _check(self) -> None:
         prime = self.prime
         if not geometry.is_prime(prime):
@@ -138,10 +138,6 @@ class AffineHashing(OddsDesign):
     def symmetry(self) -> Symmetry:
         """Response probabilities that all answers share."""
         return _symmetry(self.prime, self.values, *self.odds)
-
-    @property
-    def _support_size(self) -> None:
-        return None  # classes of numbers with one hash differ in size
 
     @property
     def _largest_support(self) -> int:
@@ -183,9 +179,6 @@ class AffineHashing(OddsDesign):
 
     def supports(self, reports: Counts) -> Mask:
         return np.asarray(self._hashed(reports[:, np.newaxis], np.arange(self.k)) == reports[:, [2]])
-
-    def _opening(self) -> str:
-        return f"LocalHashing to {self.values} values modulo {self.prime} among"
 
     def _happens(self) -> str:
         return (
@@ -394,9 +387,9 @@ class LocalHashing(PrimeFieldDesign):
         classes = np.arange(self.blocks.number) // self.field
         return Ancillary("hash functions", classes, np.full(functions, 1 / functions), ordered=False)
 
-    def _space(self) -> str:
-        digits = counted(self.dimension, "digit", "digits")
-        return f"of {digits} to {self.field} values"
+    @property
+    def _opening(self) -> str:  # type: ignore[override]
+        return f"LocalHashing of {counted(self.dimension, 'digit', 'digits')} to {{0.field}} values among"
 
     def _represents(self) -> str:
         size = self.k / self.field

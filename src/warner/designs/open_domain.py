@@ -244,8 +244,7 @@ class AnswerForm:
         given = values.to_pylist() if hasattr(values, "to_pylist") else values
         if text and isinstance(self.values, WholeNumbers):
             given = from_text(list(given), range(2))
-        coded = self.values.encoded(given)
-        return Read(coded.blocks, coded.status)
+        return Read(*self.values.encoded(given))
 
 
 # Level weights

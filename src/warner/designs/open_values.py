@@ -19,7 +19,7 @@ import reprlib
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -41,11 +41,11 @@ MOST_LEVELS = 64
 UTF8_SYMBOLS = 256  # symbols of a text in UTF-8, of which 0 is the end
 
 
-class Coded:
+class Coded(NamedTuple):
     """Values as blocks, of shape (values, levels), and the status of each: 0, `MISSING` or `OUTSIDE`."""
 
-    def __init__(self, blocks: Integers, status: Integers) -> None:
-        self.blocks, self.status = blocks, status
+    blocks: Integers
+    status: Integers
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,11 @@ class WholeNumbers:
         if array is not None and array.dtype.kind in "iu" and bits < 64:
             array = array.ravel()
             outside = (array < 0) | (array >= 2**bits) if array.dtype.kind == "i" else array >= np.uint64(2**bits)
-            rest = np.where(outside, 0, array).astype(np.int64)
-        else:
-            given = values if array is None else array.ravel().tolist()
-            indices = [_checked_number(value, 2**bits) for value in given]
-            kinds = np.array([min(index, 0) for index in indices], dtype=np.int64)
-            rest = np.array([max(index, 0) for index in indices], dtype=np.int64 if bits < 64 else object)
-            return Coded(self._blocks(rest), kinds)
-        return Coded(self._blocks(rest), np.where(outside, OUTSIDE, 0))
+            return Coded(self._blocks(np.where(outside, 0, array).astype(np.int64)), np.where(outside, OUTSIDE, 0))
+        given = values if array is None else array.ravel().tolist()
+        indices = [_checked_number(value, 2**bits) for value in given]
+        rest = np.array([max(index, 0) for index in indices], dtype=np.int64 if bits < 64 else object)
+        return Coded(self._blocks(rest), np.array([min(index, 0) for index in indices], dtype=np.int64))
 
     def _blocks(self, rest: Any) -> Integers:
         rows = np.empty((len(rest), len(self.steps)), dtype=np.int64)

@@ -368,12 +368,12 @@ class ScoreLaw(Law):
     def linear(self) -> ScoreEstimator:
         return ScoreEstimator(self)
 
-    def _memberships(self, sets: Sets | None) -> Iterator[Array]:
-        """Yield memberships of all answers in batches of sets, one row for each set; for single answers if None."""
+    def _memberships(self, sets: Sets | None, minus: Sets | None = None) -> Iterator[Array]:
+        """Yield memberships in batches of sets, less `minus`, one row for each set; for single answers if None."""
         number = self.k if sets is None else len(sets)
         step = max(1, AT_ONCE // self.k)
         for start in range(0, number, step):
-            yield memberships(sets, self.k, range(start, min(start + step, number)))
+            yield memberships(sets, self.k, range(start, min(start + step, number)), minus)
 
     def sampling_model(
         self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
@@ -384,7 +384,7 @@ class ScoreLaw(Law):
             return self._runs(counts, n, sizes, target)
         parts = [
             self._part(counts, n, rows, sets, target, apart=minus is not None)
-            for rows in self._differences(sets, minus)
+            for rows in self._memberships(sets, minus)
         ]
         count, trials, base, gain, exact_, error, least, most = (
             np.concatenate([part[index] for part in parts], axis=-1) for index in range(8)
@@ -430,13 +430,6 @@ class ScoreLaw(Law):
         total = level * everybody + total
         first, second = ((sums[:-1] + sums[-1]) / (n + 1) for sums in (total, square))
         return Scored(total[:-1], first, second, level + least, level + most)
-
-    def _differences(self, sets: Sets | None, minus: Sets | None) -> Iterator[Array]:
-        if minus is None:
-            yield from self._memberships(sets)
-        else:
-            for first, second in zip(self._memberships(sets), self._memberships(minus), strict=True):
-                yield first - second
 
     def _part(
         self, counts: Counts, n: Array, rows: Array, sets: Sets | None, target: str, *, apart: bool

@@ -153,8 +153,9 @@ class ProjectiveGeometry(PrimeFieldDesign):
         normal[first] = (product - geometry.inner_product(point, normal, field)) % field
         return geometry.point_of(normal, field)
 
-    def _space(self) -> str:
-        return f"PG({self.dimension - 1}, {self.field})"
+    @property
+    def _opening(self) -> str:  # type: ignore[override]
+        return f"ProjectiveGeometry PG({self.dimension - 1}, {{0.field}}) among"
 
     def _represents(self) -> str:
         line = "hyperplane" if self.dimension > 3 else "line" if self.dimension == 3 else "point"

@@ -95,6 +95,7 @@ class RandomizedResponse(OddsDesign):
     parameters = ("epsilon", "truth", "redraw", "odds")
     field_names = frozenset({"domain", "odds"})
     _each_other = "each lie"
+    _opening = "RandomizedResponse among"
 
     @property
     def law(self) -> ResponseLaw:
@@ -224,9 +225,6 @@ class RandomizedResponse(OddsDesign):
     def randomize(self, answers: np.ndarray[Any, Any], *, codes: bool = False) -> np.ndarray[Any, Any]: ...
     def randomize(self, answers: Any, *, codes: bool = False) -> Any:
         return super().randomize(answers, codes=codes)
-
-    def _opening(self) -> str:
-        return "RandomizedResponse among"
 
     def _happens(self) -> str:
         if self.odds[1] == 0:

@@ -86,6 +86,7 @@ class SubsetSelection(OddsDesign, PackedSupport):
     parameters = ("epsilon", "odds", "size")
     field_names = frozenset({"domain", "odds", "size"})
     _certain = "that every answer outside the set is not the truth"
+    _opening = "SubsetSelection of {0.size} among"
 
     def __init__(
         self, domain: Domain, *, epsilon: Number | None = None, odds: Odds | None = None, size: Number | None = None
@@ -161,9 +162,6 @@ class SubsetSelection(OddsDesign, PackedSupport):
         if answers.size == 1:
             return _one_set(int(answers[0]), bool(holds[0]), d, k, random_bytes)
         return _with_truth(selections(d - holds, k - 1, self.report_form.width, random_bytes), answers, holds, k)
-
-    def _opening(self) -> str:
-        return f"SubsetSelection of {self.size} among"
 
     def _happens(self) -> str:
         return (

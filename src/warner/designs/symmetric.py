@@ -373,6 +373,7 @@ class FromOdds(Design):
 
     _needs: ClassVar[str] = "either epsilon or odds"
     _fixed_fields: ClassVar[Mapping[str, str]] = {}  # what the file of every such design says
+    _retained_names: ClassVar[tuple[str, ...]] = ()  # attributes that `with_epsilon` keeps besides the domain
     _certain: ClassVar[str] = "that every answer outside its set is not the truth"  # what a report reveals if b is 0
 
     def __init__(
@@ -409,7 +410,7 @@ class FromOdds(Design):
 
     def _retained(self) -> dict[str, Any]:
         """Return the parameters that `with_epsilon` keeps besides the domain."""
-        return {}
+        return {name: getattr(self, name) for name in self._retained_names}
 
     @abstractmethod
     def _happens(self) -> str:
@@ -471,14 +472,11 @@ class OddsDesign(FromOdds, Symmetric):
     """A design made from odds whose reports support sets of answers."""
 
     _each_other: ClassVar[str] = "each other"  # what an answer that is not held is called in the summary
-
-    @abstractmethod
-    def _opening(self) -> str:
-        """Return the beginning of the summary, before the number of answers."""
+    _opening: ClassVar[str]  # the beginning of the summary, in which {0} is the design
 
     def summary(self) -> str:
         return (
-            f"{self._opening()} {self.k} answers ({first_and_last(self.domain)}): truth {self.p:.4g}, "
+            f"{self._opening.format(self)} {self.k} answers ({first_and_last(self.domain)}): truth {self.p:.4g}, "
             f"{self._each_other} {self.q:.4g}, epsilon {self.shown_epsilon()}"
         )
 

@@ -97,6 +97,8 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     parameters = ("epsilon", "odds", "kind", "p", "q")
     field_names = frozenset({"domain", "one", "zero"})
     _certain = "that no answer whose bit is 0 is the truth"
+    _opening = "UnaryEncoding of"
+    _support_size = None  # the number of bits that are 1 varies
 
     @property
     def law(self) -> UnaryLaw:
@@ -183,10 +185,6 @@ class UnaryEncoding(OddsDesign, PackedSupport):
         p, q = self.one, self.zero
         return Symmetry(p, q, both=p * q, neither=q * q, pairs_alike=True)
 
-    @property
-    def _support_size(self) -> None:
-        return None  # the number of bits that are 1 varies
-
     def _types_of(self, reports: Counts) -> Integers:
         return sizes(reports)
 
@@ -230,9 +228,6 @@ class UnaryEncoding(OddsDesign, PackedSupport):
             return super().then(second)
         rates = (rate * second.one + (1 - rate) * second.zero for rate in (self.one, self.zero))
         return self._make(domain=self.domain, **dict(zip(("one", "zero"), rates, strict=True)))
-
-    def _opening(self) -> str:
-        return "UnaryEncoding of"
 
     def _happens(self) -> str:
         return (
