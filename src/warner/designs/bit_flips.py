@@ -41,8 +41,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.designs.bit_vectors import bit_sums, for_each
-from warner.designs.bits import Incidence
+from warner.designs.bits import Incidence, bit_sums
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.draws import Compared, RandomBytes, bernoulli, in_batches, selection, selections
 from warner.designs.exact import Number, Odds, refuse_wide
@@ -290,18 +289,17 @@ class BitFlipsLaw(SymmetricLaw):
         rises = (Incidence(ones), 1 - level), (Incidence(asked & ~ones), level**2 - level)
 
         def raised(shares: Array) -> Array:
-            padded = np.pad(shares, (0, -k % 8))
-            return np.asarray(sum(rise * bits.times(padded) for bits, rise in rises))
+            return np.asarray(sum(rise * bits.times(shares) for bits, rise in rises))
 
         def raising(weights: Array, power: int = 1) -> Array:
-            return np.asarray(sum(rise**power * bits.transposed_times(weights)[:k] for bits, rise in rises))
+            return np.asarray(sum(rise**power * bits.transposed_times(weights)[..., :k] for bits, rise in rises))
 
         return ChannelOperator(
             (k, len(reports)),
-            lambda x: level * x.sum(axis=-1, keepdims=True) + for_each(raised, x, len(reports)),
-            lambda w: level * w.sum(axis=-1, keepdims=True) + for_each(raising, w, k),
-            lambda: level + for_each(raised, np.eye(k), len(reports)),
-            lambda w: for_each(lambda row: raising(row, 2), w, k),
+            lambda x: level * x.sum(axis=-1, keepdims=True) + raised(x),
+            lambda w: level * w.sum(axis=-1, keepdims=True) + raising(w),
+            lambda: level + raised(np.eye(k)),
+            lambda w: raising(w, 2),
         )
 
     def _operator_of_columns(self) -> ChannelOperator:

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.designs.bits import BitCounter, Incidence, set_bits
-from warner.designs.facts import ChannelOperator, Counted, added_up
+from warner.designs.bits import BitCounter, Incidence, bit_sums
+from warner.designs.facts import Counted, added_up
 from warner.designs.report_forms import BitForm
 from warner.designs.symmetric import Symmetric, SymmetricLaw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from warner.arrays import Array, Counts, Integers, Mask
+    from warner.arrays import Counts, Integers, Mask
+    from warner.designs.symmetric import Product
 
 
 class PackedSupport(Symmetric):
@@ -71,63 +70,6 @@ class PackedLaw(SymmetricLaw):
             counter.add(reports[block])
         return Counted(counter.total()[np.newaxis, : self.k], np.array([len(reports)]), histogram if number else None)
 
-    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        if reports is None:
-            return super().likelihood()
-        a, b = (float(part) / max(self.design.odds) for part in self.design.odds)
+    def _support_products(self, reports: Counts) -> tuple[Product, Product]:
         incidence, k = Incidence(reports), self.k
-
-        def supported(shares: Array) -> Array:
-            return incidence.times(np.pad(shares, (0, -k % 8)))
-
-        def supporting(weights: Array) -> Array:
-            return incidence.transposed_times(weights)[:k]
-
-        return ChannelOperator(
-            (k, len(reports)),
-            lambda x: b * x.sum(axis=-1, keepdims=True) + (a - b) * for_each(supported, x, len(reports)),
-            lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * for_each(supporting, w, k),
-            lambda: np.where(self.design.supports(reports).T, a, b),
-            lambda w: (a - b) ** 2 * for_each(supporting, w, k),
-        )
-
-
-def bit_sums(reports: Counts, amounts: Counts | None, group: Integers | None, groups: int) -> tuple[Counts, Counts]:
-    """Sum each bit of packed rows, and count the rows, by group: shapes (groups, bits) with padding, and (groups,)."""
-    index = np.zeros(len(reports), dtype=np.int64) if group is None else group
-    n = added_up(index, amounts, groups)
-    sums = np.zeros((groups, 8 * reports.shape[1]), dtype=n.dtype)
-    for number, which in _members(group, groups):
-        sums[number] = _weighted_bits(reports[which], None if amounts is None else amounts[which])
-    return sums, n
-
-
-def _members(group: Integers | None, groups: int) -> Iterator[tuple[int, slice | Integers]]:
-    """Yield each nonempty group with the indices of its rows."""
-    if group is None:
-        yield 0, slice(None)
-        return
-    order = np.argsort(group, kind="stable")
-    ends = np.cumsum(np.bincount(group, minlength=groups))
-    for number in np.flatnonzero(np.diff(ends, prepend=0)).tolist():
-        yield number, order[ends[number - 1] if number else 0 : ends[number]]
-
-
-def _weighted_bits(rows: Counts, amounts: Counts | None) -> Counts:
-    """Sum the weights of the rows in which each bit is set; sums of whole numbers are exact."""
-    if amounts is None:
-        return set_bits(rows)
-    if amounts.dtype.kind == "f":
-        return Incidence(rows).transposed_times(amounts)
-    total = np.zeros(8 * rows.shape[1], dtype=np.int64)
-    for power in range(int(amounts.max(initial=0)).bit_length()):  # an amount is made of its bits, and most are small
-        total += set_bits(rows[(amounts >> power) & 1 == 1]) << power
-    return total
-
-
-def for_each(product: Callable[[Array], Array], vectors: Array, length: int) -> Array:
-    """Apply a product of vectors along the last axis; each result has this length, and leading axes are kept."""
-    if vectors.ndim == 1:
-        return product(vectors)
-    rows = [product(vector) for vector in vectors.reshape(-1, vectors.shape[-1])]
-    return np.array(rows).reshape(*vectors.shape[:-1], length)
+        return incidence.times, lambda weights: incidence.transposed_times(weights)[..., :k]

@@ -28,9 +28,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from warner.designs.facts import added_up
 from warner.designs.labels import is_missing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from warner.arrays import Array, Counts, Integers, Mask
@@ -157,7 +160,11 @@ class Incidence:
         self._bytes = np.ascontiguousarray(rows.T)
 
     def times(self, values: Array) -> Array:
-        """Sum the values, of shape (8 width,), of the bits set in each row."""
+        """Sum the values, of shape (..., bits), of the bits set in each row."""
+        if values.ndim > 1:
+            rows = [self.times(row) for row in values.reshape(-1, values.shape[-1])]
+            return np.reshape(rows, (*values.shape[:-1], self._bytes.shape[1]))
+        values = np.pad(values, (0, 8 * len(self._bytes) - values.size))
         tables = values.reshape(-1, 8) @ BITS_OF_BYTE.T
         result = np.zeros(self._bytes.shape[1])
         scratch = np.empty(min(ROWS_MULTIPLIED_AT_ONCE, result.size))
@@ -170,13 +177,49 @@ class Incidence:
         return result
 
     def transposed_times(self, weights: Array) -> Array:
-        """Sum the weights, of shape (rows,), of the rows in which each bit is set."""
+        """Sum the weights, of shape (..., rows), of the rows in which each bit is set."""
+        if weights.ndim > 1:
+            rows = [self.transposed_times(row) for row in weights.reshape(-1, weights.shape[-1])]
+            return np.reshape(rows, (*weights.shape[:-1], 8 * len(self._bytes)))
         sums = np.zeros((len(self._bytes), 256))
         for start in range(0, weights.size, ROWS_MULTIPLIED_AT_ONCE):
             weight = weights[start : start + ROWS_MULTIPLIED_AT_ONCE]
             for index, column in enumerate(self._bytes[:, start : start + ROWS_MULTIPLIED_AT_ONCE]):
                 sums[index] += np.bincount(column, weight, 256)
         return np.asarray((sums @ BITS_OF_BYTE).ravel())
+
+
+def bit_sums(reports: Counts, amounts: Counts | None, group: Integers | None, groups: int) -> tuple[Counts, Counts]:
+    """Sum each bit of packed rows, and count the rows, by group: shapes (groups, bits) with padding, and (groups,)."""
+    index = np.zeros(len(reports), dtype=np.int64) if group is None else group
+    n = added_up(index, amounts, groups)
+    sums = np.zeros((groups, 8 * reports.shape[1]), dtype=n.dtype)
+    for number, which in _members(group, groups):
+        sums[number] = _weighted_bits(reports[which], None if amounts is None else amounts[which])
+    return sums, n
+
+
+def _members(group: Integers | None, groups: int) -> Iterator[tuple[int, slice | Integers]]:
+    """Yield each nonempty group with the indices of its rows."""
+    if group is None:
+        yield 0, slice(None)
+        return
+    order = np.argsort(group, kind="stable")
+    ends = np.cumsum(np.bincount(group, minlength=groups))
+    for number in np.flatnonzero(np.diff(ends, prepend=0)).tolist():
+        yield number, order[ends[number - 1] if number else 0 : ends[number]]
+
+
+def _weighted_bits(rows: Counts, amounts: Counts | None) -> Counts:
+    """Sum the weights of the rows in which each bit is set; sums of whole numbers are exact."""
+    if amounts is None:
+        return set_bits(rows)
+    if amounts.dtype.kind == "f":
+        return Incidence(rows).transposed_times(amounts)
+    total = np.zeros(8 * rows.shape[1], dtype=np.int64)
+    for power in range(int(amounts.max(initial=0)).bit_length()):  # an amount is made of its bits, and most are small
+        total += set_bits(rows[(amounts >> power) & 1 == 1]) << power
+    return total
 
 
 # Columns of packed bits

@@ -331,7 +331,7 @@ def sizes_of(sets: Sets) -> Counts:
 
 
 def memberships(sets: Sets | None, k: int, indices: range | None = None, minus: Sets | None = None) -> Array:
-    """Return the sets at `indices`, or all, less `minus`, as rows of memberships 1 and 0; single answers without sets."""
+    """Return the sets at `indices`, less `minus`, as rows of memberships 1 and 0; single answers without sets."""
     if minus is not None:
         return memberships(sets, k, indices) - memberships(minus, k, indices)
     if indices is None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from warner.designs.bits import bit_sums
 from warner.designs.contract import LARGEST_CHANNEL, Design, revealed
 from warner.designs.exact import TOTAL_LIMIT, odds_as_given, odds_from_epsilon, odds_from_json, whole_number
 from warner.designs.facts import (
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from warner.designs.exact import Number, Odds
     from warner.documents import Document
 
+    Product = Callable[[Array], Array]
 
 # Symmetric
 
@@ -133,16 +135,9 @@ class SymmetricLaw(Law):
         step = max(1, 2**22 // self.k)
         for start in range(0, len(reports), step):
             part = slice(start, start + step)
-            support = self.design.supports(reports[part])
-            weight = np.ones(len(support), dtype=kind) if amounts is None else amounts[part]
-            index = np.zeros(len(support), dtype=np.int64) if group is None else group[part]
-            np.add.at(n, index, weight)
-            if group is None:
-                counts[0] += weight @ support
-            else:
-                order = np.argsort(index, kind="stable")
-                present, first = np.unique(index[order], return_index=True)
-                counts[present] += np.add.reduceat(support[order] * weight[order, np.newaxis], first, axis=0)
+            weights, index = (None if each is None else each[part] for each in (amounts, group))
+            sums, numbers = bit_sums(np.packbits(self.design.supports(reports[part]), axis=1), weights, index, groups)
+            counts, n = counts + sums[:, : self.k], n + numbers
         return Counted(counts, n)
 
     @property
@@ -176,15 +171,19 @@ class SymmetricLaw(Law):
                 "themselves"
             )
         a, b = (float(part) / max(self.design.odds) for part in self.design.odds)
-        support = self.design.supports(reports)
-        weights = support.astype(np.float64)
+        supported, supporting = self._support_products(reports)
         return ChannelOperator(
-            (self.k, len(support)),
-            lambda x: b * x.sum(axis=-1, keepdims=True) + (a - b) * (x @ weights.T),
-            lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * (w @ weights),
-            lambda: np.where(support.T, a, b),
-            lambda w: (a - b) ** 2 * (w @ weights),
+            (self.k, len(reports)),
+            lambda x: b * x.sum(axis=-1, keepdims=True) + (a - b) * supported(x),
+            lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * supporting(w),
+            lambda: np.where(self.design.supports(reports).T, a, b),
+            lambda w: (a - b) ** 2 * supporting(w),
         )
+
+    def _support_products(self, reports: Counts) -> tuple[Product, Product]:
+        """Return products with the matrix of supported answers, of shape (answers, reports), and with its transpose."""
+        support = self.design.supports(reports).astype(np.float64)
+        return lambda shares: shares @ support.T, lambda weights: weights @ support
 
     def _table(self) -> Array:
         table = np.full((self.k, self.k), self.design.q)
