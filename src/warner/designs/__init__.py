@@ -98,7 +98,7 @@ SEVERAL: BuiltIn[Device] = BuiltIn(
     {"split questionnaire": "questionnaires.SplitQuestionnaire", "select all": "questionnaires.SelectAll"}
 )
 _PATHS = (
-    *MECHANISMS.built_in.paths.values(),
+    *MECHANISMS.paths.values(),
     *OPEN.paths.values(),
     *SEVERAL.paths.values(),
     "memo.Memo",

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,19 +47,6 @@ JOINT_SEPARATOR = " & "  # between the labels of a joint answer
 MOST_JOINT_ANSWERS = 2**16  # joint answers, and joint reports
 MERGED_TABLE_ROWS = 64  # rows and columns up to which the tables of neighboring questions are multiplied out
 JOINT_TABLE_CELLS = 2**20  # of the table of all joint answers and reports, up to which it is written out
-
-
-class _Scores(NamedTuple):
-    """Scores of joint reports whose mean is a share: their sums and sums of squares over counts of reports.
-
-    `noise` gives the variance of the score of one report given the answer, on average over the shares of the answers.
-    """
-
-    sums: Callable[[Array], Array]
-    squares: Callable[[Array], Array]
-    noise: Callable[[Array], Array]
-    known: Mask
-    least_and_most: tuple[Array, Array]
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -360,58 +347,38 @@ class ProductLaw(Law):
     def sampling_model(
         self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
     ) -> SamplingModel:
+        # Scores of joint reports whose mean is a share: a Kronecker product, or one table for sets of joint answers.
         sets, minus, target = estimand
-        scores = self._scores_of_answers() if sets is None else self._scores_of_sets(sets, minus)
+        if sets is None:
+            factors, known = self._inverses, self.linear.identifiable()
+        else:
+            weights, known = self._weights(sets)
+            if minus is not None:
+                others, others_identified = self._weights(minus)
+                weights, known = weights - others, known & others_identified
+            factors = (weights.T,)
+
+        def means(parts: Sequence[Array]) -> list[Array]:
+            """Return the means of functions of the reports given each answer."""
+            if sets is None:
+                return [table @ part for table, part in zip(self._merged, parts, strict=True)]
+            return [mode_products(part.T, [table.T for table in self._merged]).T for part in parts]
+
+        squares = [factor**2 for factor in factors]
         if target == "population":
             # About one report more, spread over all kinds, or a kind that was never seen would count as impossible. A
             # half of each kind, as with few kinds, would here outnumber the reports.
             more = 0.5 * max(self.design.widths)
             observed = (counts + more / counts.shape[-1]) / (n + more)
-            variance = scores.squares(observed) - scores.sums(observed) ** 2
+            variance = mode_products(observed, squares) - mode_products(observed, factors) ** 2
         else:
             held = np.maximum(self.linear.apply(counts / n), 0) + 1 / (n * self.k)
-            variance = scores.noise(held / held.sum(axis=-1, keepdims=True))
-        error = np.where(scores.known, np.sqrt(np.maximum(variance, 0) / n), np.inf)
-        binomial = np.zeros(scores.known.size, dtype=bool)
-        return SamplingModel(
-            np.asarray(scores.sums(counts), dtype=np.float64), n, 0.0, 1.0, binomial, error, scores.least_and_most
-        )
-
-    def _scores_of_answers(self) -> _Scores:
-        inverses, squared = self._inverses, [inverse**2 for inverse in self._inverses]
-        pairs = list(zip(self._merged, inverses, strict=True))
-
-        def noise(held: Array) -> Array:
-            given = mode_products(held, [table @ inverse**2 for table, inverse in pairs])
-            return given - mode_products(held, [(table @ inverse) ** 2 for table, inverse in pairs])
-
-        return _Scores(
-            sums=lambda reports: mode_products(reports, inverses),
-            squares=lambda reports: mode_products(reports, squared),
-            noise=noise,
-            known=self.linear.identifiable(),
-            least_and_most=product_ranges([(inverse.min(axis=0), inverse.max(axis=0)) for inverse in inverses]),
-        )
-
-    def _scores_of_sets(self, sets: Sets, minus: Sets | None) -> _Scores:
-        """Return scores for each set of joint answers, less those of `minus`."""
-        weights, known = self._weights(sets)
-        if minus is not None:
-            others, others_identified = self._weights(minus)
-            weights, known = weights - others, known & others_identified
-        turned = [table.T for table in self._merged]
-
-        def noise(held: Array) -> Array:
-            given = mode_products(weights**2, turned) - mode_products(weights, turned) ** 2
-            return np.asarray(held @ given.T)
-
-        return _Scores(
-            sums=lambda reports: np.asarray(reports @ weights.T),
-            squares=lambda reports: np.asarray(reports @ weights.T**2),
-            noise=noise,
-            known=known,
-            least_and_most=(weights.min(axis=1), weights.max(axis=1)),
-        )
+            held = held / held.sum(axis=-1, keepdims=True)
+            variance = mode_products(held, means(squares)) - mode_products(held, [part**2 for part in means(factors)])
+        error = np.where(known, np.sqrt(np.maximum(variance, 0) / n), np.inf)
+        count = np.asarray(mode_products(counts, factors), dtype=np.float64)
+        least_and_most = product_ranges([(factor.min(axis=0), factor.max(axis=0)) for factor in factors])
+        return SamplingModel(count, n, 0.0, 1.0, np.zeros(known.size, dtype=bool), error, least_and_most)
 
     def _weights(self, sets: Sets) -> tuple[Array, Mask]:
         """Return unbiased weights of joint reports for each set, a row each, and whether the share is identified."""
@@ -513,6 +480,8 @@ def mode_products(values: Array, tables: Sequence[Array]) -> Array:
     >>> mode_products(np.array([1.0, 2, 3, 4]), [np.eye(2), np.array([[1.0], [1.0]])])  # adds up pairs
     array([3., 7.])
     """
+    if len(tables) == 1:  # one product for all leading axes is faster
+        return np.asarray(values @ tables[0])
     leading = values.shape[:-1]
     for table in tables:
         unfolded = values.reshape(*leading, len(table), -1)

@@ -52,11 +52,11 @@ class BuiltIn(Mapping[str, type[Kind]]):
         return len(self.paths)
 
 
-class Registry(Mapping[str, type[Design]]):
+class Registry(BuiltIn[Design]):
     """Class of each mechanism, by its name in files and on the command line."""
 
     def __init__(self, paths: Mapping[str, str]) -> None:
-        self.built_in: BuiltIn[Design] = BuiltIn(paths)
+        super().__init__(paths)
         self._added: dict[str, type[Design]] = {}  # registered, or offered by other packages
         self._searched = False
 
@@ -71,7 +71,7 @@ class Registry(Mapping[str, type[Design]]):
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"mechanism must be the name of {mechanism.__name__}, a text, but got {name!r}")
         before = self._added.get(name)
-        if name in self.built_in or (before is not None and _origin(before) != _origin(mechanism)):
+        if name in self.paths or (before is not None and _origin(before) != _origin(mechanism)):
             raise ValueError(f"mechanism must be a name of its own, but there is a {name!r} already; choose another")
         self._added[name] = mechanism  # a cell of a notebook that is run again defines its class again
         return mechanism
@@ -91,11 +91,11 @@ class Registry(Mapping[str, type[Design]]):
                 warnings.warn(f"the mechanism {point.value} of another package was left out: {why}", stacklevel=3)
 
     def _known(self, name: object) -> bool:
-        return name in self.built_in or name in self._added
+        return name in self.paths or name in self._added
 
     def named(self, name: str) -> str:
         """Return a mechanism's name in its own spelling, whatever its capitals; unknown names stay as they are."""
-        for names in (self.built_in, self):
+        for names in (self.paths, self):
             for known in names:
                 if known.lower() == name.lower():
                     return known
@@ -104,7 +104,7 @@ class Registry(Mapping[str, type[Design]]):
     def __getitem__(self, name: str) -> type[Design]:
         if not self._known(name):
             self._search()
-        return self.built_in[name] if name in self.built_in else self._added[name]
+        return super().__getitem__(name) if name in self.paths else self._added[name]
 
     def __contains__(self, name: object) -> bool:
         if not self._known(name):
@@ -113,11 +113,11 @@ class Registry(Mapping[str, type[Design]]):
 
     def __iter__(self) -> Iterator[str]:
         self._search()
-        return iter((*self.built_in, *self._added))
+        return iter((*self.paths, *self._added))
 
     def __len__(self) -> int:
         self._search()
-        return len(self.built_in) + len(self._added)
+        return len(self.paths) + len(self._added)
 
 
 def _origin(mechanism: type[Design]) -> tuple[str, str]:
