@@ -40,7 +40,7 @@ from warner.designs.exact import Number, Odds, is_decimal, odds_as_given, odds_f
 from warner.designs.facts import NOBODY, BinomialReports, ChannelOperator, ProbabilityBounds
 from warner.designs.labels import Domain, Labels, canonical, first_and_last, labels_from_json
 from warner.designs.law import once_per_design
-from warner.designs.ordered import OrderedDesign, ScoreLaw, StepSums, is_numeric, numbers_of
+from warner.designs.ordered import OrderedDesign, ScoreLaw, StepSums, is_numeric, numbers_of, running_sums
 from warner.text import counted, enumerated
 
 if TYPE_CHECKING:
@@ -273,18 +273,13 @@ class CutoffLaw(ScoreLaw):
             table[..., 0::2] = chances * (p * everybody - (p - q) * above)
             return table
 
-        def from_cutoffs(steps: Array) -> Array:
-            sums = np.zeros((*steps.shape[:-1], k))
-            np.cumsum(steps, axis=-1, out=sums[..., 1:])
-            return sums
-
         def adjoint(v: Array) -> Array:
             yes, no = chances * v[..., 1::2], chances * v[..., 0::2]
-            return np.asarray((q * yes + p * no).sum(axis=-1, keepdims=True) + (p - q) * from_cutoffs(yes - no))
+            return np.asarray((q * yes + p * no).sum(axis=-1, keepdims=True) + (p - q) * running_sums(yes - no))
 
         def squares(v: Array) -> Array:
             # From the least entry of a yes, and the most of a no: both are those of answers below the cut-off.
-            return from_cutoffs(((p - q) * chances) ** 2 * (v[..., 1::2] + v[..., 0::2]))
+            return running_sums(((p - q) * chances) ** 2 * (v[..., 1::2] + v[..., 0::2]))
 
         def merged(answers: Integers) -> tuple[Array, Integers]:
             # Cut-offs between two of these answers have the same likelihoods.
@@ -333,9 +328,10 @@ class CutoffLaw(ScoreLaw):
         """Return the noes to the cut-off after each number of answers, among all reports with it."""
         noes = counts[:, 2 * (sizes - 1)]
         asked = noes + counts[:, 2 * (sizes - 1) + 1]
-        middle = self.design.q + (self.design.p - self.design.q) * sizes / self.k
+        q, gain = self.design.q, self.design.p - self.design.q
+        middle = q + gain * sizes / self.k
         trials, count = np.where(asked > 0, asked, NOBODY), np.where(asked > 0, noes, NOBODY * middle)
-        return count, trials, np.full(sizes.size, self.design.q), np.full(sizes.size, self.design.p - self.design.q)
+        return count, trials, np.full(sizes.size, q), np.full(sizes.size, gain)
 
     def _binomial(self, membership: Array) -> BinomialReports | None:
         """Return all yeses for memberships that rise with the number from 0 to 1, or all noes if they fall."""

@@ -513,6 +513,14 @@ class ScoreEstimator(LinearEstimator):
         return np.asarray(counted * (1 - counted) / binomial.gain**2 + memberships**2)
 
 
+def running_sums(x: Array) -> Array:
+    """Return the sums of the first 0, 1, 2, ... numbers along the last axis."""
+    x = np.asarray(x, dtype=np.float64)
+    sums = np.zeros((*x.shape[:-1], x.shape[-1] + 1))
+    np.cumsum(x, axis=-1, out=sums[..., 1:])
+    return sums
+
+
 def _squares_held(mean_square: Array, mean: Array, least: Array | float, most: Array | float) -> Array:
     """Mean square of memberships from `least` to `most`: at least that of their mean, and at most 1."""
     return np.clip(mean_square, np.minimum(np.clip(mean, least, most) ** 2, 1), 1)

@@ -57,7 +57,7 @@ from warner.designs.exact import Number, Odds, epsilon_asked, log_ratio
 from warner.designs.facts import BinomialReports, ChannelOperator, ProbabilityBounds
 from warner.designs.labels import Domain, Labels, canonical, first_and_last
 from warner.designs.law import once_per_design
-from warner.designs.ordered import OrderedDesign, ScoreLaw, StepSums, continued
+from warner.designs.ordered import OrderedDesign, ScoreLaw, StepSums, continued, running_sums
 from warner.designs.symmetric import Budget, NumberReader, refuse_even
 from warner.text import check_choice
 
@@ -245,11 +245,11 @@ class SquareWaveLaw(ScoreLaw):
         first, last = np.maximum(codes - 2 * w, 0), np.minimum(codes + 1, k)  # the answers within reach of a report
 
         def forward(x: Array) -> Array:
-            running = _running(x)
+            running = running_sums(x)
             return low * running[..., -1:] + gain * (running[..., last] - running[..., first])
 
         def window(v: Array) -> Array:
-            running = _running(v)
+            running = running_sums(v)
             return running[..., 2 * w + 1 :] - running[..., :k]
 
         def matrix() -> Array:
@@ -382,13 +382,6 @@ def _centred(size: int) -> Array:
     indices = np.arange(size, dtype=np.float64)
     indices -= (size - 1) / 2
     return indices
-
-
-def _running(x: Array) -> Array:
-    x = np.asarray(x, dtype=np.float64)
-    sums = np.zeros((*x.shape[:-1], x.shape[-1] + 1))
-    np.cumsum(x, axis=-1, out=sums[..., 1:])
-    return sums
 
 
 def best_width(k: int, epsilon: float, quantity: str = "distribution") -> int:
