@@ -171,7 +171,7 @@ def test_prefixes_are_the_sets_one_by_one_in_a_large_space() -> None:
         values = [*range(12), *(rng.integers(2**32, size=8).tolist())]
         closed, shares = design.closed(values), rng.dirichlet(np.ones(25))[np.newaxis, :20]
         members = np.arange(20)
-        blocks = closed._blocks  # type: ignore[attr-defined]
+        blocks = closed._blocks
         whole = collinear_pairs(design, blocks, shares, members, np.ones(20, dtype=int))
         each = [
             collinear_pairs(design, blocks, shares, members[: m + 1], np.ones(m + 1, dtype=int))[0, -1]
@@ -184,7 +184,7 @@ def test_blocks_of_answers_make_no_difference(monkeypatch: pytest.MonkeyPatch) -
     design = OpenDomain(epsilon=4, letters="a-e", length=4)
     words = ["a", "b", "c", "ab", "abc", "abd", "abe", "e", "dead", "bead", "ace"]
     closed = design.closed(words)
-    blocks, members = closed._blocks, np.arange(8)  # type: ignore[attr-defined]
+    blocks, members = closed._blocks, np.arange(8)
     shares = np.full((2, 11), 0.05)
     before = collinear_pairs(design, blocks, shares, members, np.ones(8, dtype=int))
     monkeypatch.setattr(collinear_values, "_most_outside", lambda *_: np.zeros(8))

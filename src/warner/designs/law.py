@@ -152,7 +152,10 @@ class Law(ABC):
         are of shape (groups, columns) and numbers of shape (groups,).
         """
         counted = self._count(reports, amounts, group, groups)
-        return counted if group is not None else Counted(*(part if part is None else part[0] for part in counted))
+        if group is not None:
+            return counted
+        counts, n, histogram = counted
+        return Counted(counts[0], n[0], None if histogram is None else histogram[0])
 
     def _count(self, reports: Counts, amounts: Counts | None, group: Integers | None, groups: int) -> Counted:
         """Count reports by group; without groups, all of them as one."""
@@ -286,8 +289,7 @@ class LinearEstimator:
 
         Where answers are not distinguishable, their shares are the nearest that observed shares can lead to.
         """
-        weights: Array = self.law._inverse
-        return weights
+        return np.asarray(self.law._inverse)
 
     def apply(self, observed: Array) -> Array:
         """Return unbiased shares from observed shares of the columns, of shape (..., columns)."""
@@ -295,8 +297,7 @@ class LinearEstimator:
 
     def identifiable(self) -> Mask:
         """Return True for each answer whose share is identified."""
-        identifiable: Mask = self.law._identifiable
-        return identifiable
+        return np.asarray(self.law._identifiable)
 
     def influence(self) -> float:
         """Return the largest change of one share, times n, if one report changes."""

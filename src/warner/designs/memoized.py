@@ -2,15 +2,7 @@ r"""Repeated questions with memoization: a permanent response that is drawn once
 
 A single report spends :math:`\varepsilon_1` (`eps_first`), and any number of reports of an unchanged answer together
 at most :math:`\varepsilon_\infty` (`eps_infinity`), which is larger. `rounds` has the equations, the sources and worked
-numbers. The literature has several names:
-
-==========================  ====================================================================================
-`Memoized.response`         randomized response, twice: L-GRR
-`Memoized.unary`            unary encoding, whose bits are drawn again: L-OSUE, L-SUE
-`Memoized.rappor`           the same with RAPPOR's own parameters: basic RAPPOR
-`Memoized.hashing`          a permanent hash function, and randomized response, twice, on its values: LOLOHA
-`Memoized.bit_flips`        permanent bits for the same few answers, perhaps drawn again: dBitFlipPM
-==========================  ====================================================================================
+numbers. Each method of `Memoized` that makes a design states its name in the literature.
 
 One round of reports, one from each person, follows the *chain* of both rounds, which is a design (`Memoized.once`) with
 the law of such reports. The rounds of one respondent depend on each other through the permanent response: analyze them
@@ -410,7 +402,7 @@ def _first(mechanism: Any, domain: Domain, eps_infinity: Number, **parameters: A
 
 
 # Both rounds, and the permanent responses of the first, which are the answers of the second
-_PAIRS: tuple[tuple[Any, type[Design], Any, Callable[[Any], Labels]], ...] = (
+_PAIRS: tuple[tuple[Any, Any, Any, Callable[[Any], Labels]], ...] = (
     (RandomizedResponse, RandomizedResponse, AnswerRounds, lambda first: first.domain),
     (UnaryEncoding, UnaryEncoding, BitRounds, lambda first: first.domain),
     (LocalHashing, RandomizedResponse, HashRounds, lambda first: range(first.field)),

@@ -100,12 +100,8 @@ class ProjectiveGeometry(PrimeFieldDesign):
 
     def supports(self, reports: Counts) -> Mask:
         numbers = reports[:, np.newaxis], np.arange(self.k)
-        return (
-            geometry.inner_products(
-                *(geometry.vectors(each, self.field, self.dimension) for each in numbers), self.field
-            )
-            == 0
-        )
+        normals, points = (geometry.vectors(each, self.field, self.dimension) for each in numbers)
+        return np.asarray(geometry.inner_products(normals, points, self.field) == 0)
 
     def _sums_within(self, weights: Counts) -> Counts:
         return geometry.perpendicular_sums(weights, self.field, self.dimension)

@@ -251,7 +251,7 @@ class HashRounds(AnswerRounds):
     key = "hash value"
 
     @cached_property
-    def response(self) -> RandomizedResponse:  # type: ignore[override]
+    def response(self) -> RandomizedResponse:
         return RandomizedResponse(self.first.field, odds=self.first.odds)
 
     @cached_property
