@@ -236,20 +236,6 @@ class StepSums(NamedTuple):
     most: Array
 
 
-class Scored(NamedTuple):
-    """Scores of the reports of each group, of shape (groups, sets): sums, means, and the least and largest score.
-
-    The means of scores and of their squares include one more report, spread equally over all kinds. Otherwise kinds
-    that were never reported would count as impossible. Half a report of each kind would outnumber the reports.
-    """
-
-    total: Array
-    mean: Array
-    square: Array
-    least: Array
-    most: Array
-
-
 class OrderedDesign(FromOdds):
     """A design for ordered answers, made from odds."""
 
@@ -393,13 +379,12 @@ class ScoreLaw(Law):
 
     def _runs(self, counts: Counts, n: Array, sizes: Integers | None, target: str) -> SamplingModel:
         """Return the sampling model of single answers, or of sets of first answers, without a matrix of scores."""
-        scored = self._scored_runs(counts, n, sizes)
-        known = scored.mean**2
+        count, mean, square, least, most = self._scored_runs(counts, n, sizes)
+        known = mean**2
         if target != "population":
             certain = 0.0 if sizes is None else np.where(sizes == self.k, 1.0, 0.0)  # all answers together
-            known = _squares_held(scored.mean, scored.mean, certain, 1.0)
-        error = np.sqrt(np.maximum(scored.square - known, 0) / n)
-        count, trials = scored.total, np.broadcast_to(n, scored.total.shape).copy()
+            known = _squares_held(mean, mean, certain, 1.0)
+        error, trials = np.sqrt(np.maximum(square - known, 0) / n), np.broadcast_to(n, count.shape).copy()
         base, gain, exact_ = (np.full(count.shape[1], value) for value in (0.0, 1.0, False))
         # Of single answers: the first one, and all but the last one, which mirrors it.
         indices = np.array([0, self.k - 1]) if sizes is None else np.flatnonzero(sizes < self.k)
@@ -411,9 +396,16 @@ class ScoreLaw(Law):
             if sizes is None:
                 count[:, -1] = trials[:, -1] - count[:, -1]
                 base[-1] = 1 - base[-1] - gain[-1]
-        return SamplingModel(count, trials, base, gain, exact_, error, (scored.least, scored.most))
+        return SamplingModel(count, trials, base, gain, exact_, error, (least, most))
 
-    def _scored_runs(self, counts: Counts, n: Array, sizes: Integers | None) -> Scored:
+    def _scored_runs(
+        self, counts: Counts, n: Array, sizes: Integers | None
+    ) -> tuple[Array, Array, Array, Array, Array]:
+        """Return sums and means of scores, means of their squares, and the least and largest score of each set.
+
+        Means include one more report, spread equally over all kinds: otherwise kinds that were never reported would
+        count as impossible, and half a report of each kind would outnumber the reports.
+        """
         columns = counts.shape[-1]
         weights = np.vstack([counts, np.full((1, columns), 1 / columns)])
         steps = self._step_sums(weights)
@@ -429,7 +421,7 @@ class ScoreLaw(Law):
         square = level**2 * everybody + 2 * level * total + square
         total = level * everybody + total
         first, second = ((sums[:-1] + sums[-1]) / (n + 1) for sums in (total, square))
-        return Scored(total[:-1], first, second, level + least, level + most)
+        return total[:-1], first, second, level + least, level + most
 
     def _part(
         self, counts: Counts, n: Array, rows: Array, sets: Sets | None, target: str, *, apart: bool
@@ -501,8 +493,8 @@ class ScoreEstimator(LinearEstimator):
         law = self.law
         if not law._steps_apart:
             return max(float(np.ptp(law._scores(rows), axis=1).max()) for rows in law._memberships(None))
-        scored = law._scored_runs(np.zeros((1, len(law.columns))), np.ones((1, 1)), None)
-        return float((scored.most - scored.least).max())
+        *_, least, most = law._scored_runs(np.zeros((1, len(law.columns))), np.ones((1, 1)), None)
+        return float((most - least).max())
 
     def second_moments(self, memberships: Array) -> Array:
         binomial = self.law._binomial(memberships)
