@@ -75,7 +75,7 @@ from warner.designs.support_counts import LevelReports, hashes_of_listed, suppor
 from warner.designs.symmetric import Symmetric, SymmetricLaw
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from warner.arrays import Array, Counts, Integers, Mask, Sets, Shape
     from warner.designs.draws import RandomBytes
@@ -104,7 +104,11 @@ def collinear_pairs(design: OpenDomain, listed: Integers, shares: Array, members
     ).T
     mean, least, most = np.zeros((groups, m)), np.zeros(m), np.zeros(m)
     seen_from, people = _representatives(listed, shares, max(LEAST_SEEN_FROM, PAIRS_SEEN // m))
-    for some, pairs in _pairs_seen(points[seen_from], points[members], weights, design.field):
+    step = max(1, POINTS_AT_ONCE // m)
+    for start in range(0, len(seen_from), step):
+        some = slice(start, start + step)
+        earlier = _earlier_weight(points[seen_from[some]], points[members], weights, design.field)
+        pairs = 2 * np.cumsum(earlier * weights, axis=1)
         mean += people[:, some] @ pairs
         least, most = np.minimum(least, pairs.min(axis=0)), np.maximum(most, pairs.max(axis=0))
     others = np.clip(1 - shares.sum(axis=-1, keepdims=True), 0, 1)
@@ -128,16 +132,6 @@ def _representatives(listed: Integers, shares: Array, number: int) -> tuple[Inte
     drawn = ends[:-1] + (np.random.default_rng(answers).random(parts) * np.diff(ends)).astype(int)
     people = np.concatenate([shares[:, by_size[:alone]], np.add.reduceat(shares[:, rest], ends[:-1], axis=1)], axis=1)
     return np.concatenate([by_size[:alone], rest[drawn]]), people
-
-
-def _pairs_seen(
-    seen_from: Integers, members: Integers, weights: Integers, field: int
-) -> Iterator[tuple[slice, Integers]]:
-    """Yield c_x for the first members up to each, for batches of values x."""
-    step = max(1, POINTS_AT_ONCE // len(members))
-    for start in range(0, len(seen_from), step):
-        part = slice(start, start + step)
-        yield part, 2 * np.cumsum(_earlier_weight(seen_from[part], members, weights, field) * weights, axis=1)
 
 
 def _earlier_weight(seen_from: Integers, members: Integers, weights: Integers, field: int) -> Integers:
@@ -214,9 +208,11 @@ def _most_outside(
         np.concatenate([np.full(len(listed), -1), later]),
         np.concatenate([np.zeros(len(listed), int), weight]),
     )
-    order, starts = _runs([*together.T, later], given=together.shape[1])
-    sums = _running(weight[order], starts)
-    run = np.cumsum(starts) - 1
+    order = np.lexsort([later, *together.T[::-1]])
+    starts = np.ones(len(order), dtype=bool)
+    starts[1:] = (np.diff(together[order], axis=0) != 0).any(axis=1)
+    run, total = np.cumsum(starts) - 1, np.cumsum(weight[order])
+    sums = total - (total - weight[order])[starts][run]
     outside = (later[order][starts] >= 0)[run]
     most = np.zeros(m)
     np.maximum.at(most, later[order][outside], 2 * sums[outside])
@@ -263,20 +259,6 @@ def _possible(design: OpenDomain, blocks: Integers) -> Mask:
         possible &= np.where(ended, column == 0, np.isin(column, design.values.continuations(level)))
         ended |= design.values.ended(level, column)
     return possible
-
-
-def _runs(columns: list[Integers], *, given: int) -> tuple[Integers, Mask]:
-    """Sort rows by these columns; mark the starts of runs that are equal in the first `given` columns."""
-    order = np.lexsort(columns[::-1])
-    starts = np.ones(len(order), dtype=bool)
-    starts[1:] = np.any([np.diff(column[order]) != 0 for column in columns[:given]], axis=0)
-    return order, starts
-
-
-def _running(weights: Integers, starts: Mask) -> Integers:
-    total = np.cumsum(weights)
-    before = (total - weights)[starts]
-    return np.asarray(total - np.repeat(before, np.diff(np.append(np.flatnonzero(starts), len(starts)))))
 
 
 # Closed list
