@@ -424,7 +424,9 @@ class TableLaw(Law):
         if sets is None:
             return self._single_answers
         if minus is not None:
-            return [_difference_model(self._binomial(members)) if self.k == 2 else None for members in sets]
+            # Two shares that sum to one: their difference is twice the first, less one.
+            known = [self._binomial(members) if self.k == 2 else None for members in sets]
+            return [x and BinomialReports(x.reports, x.base + x.gain / 2, x.gain / 2) for x in known]
         if not isinstance(sets, LinearCombination):
             return [self._binomial(members) for members in sets]
         if target != "population" or len(self.design.outputs) > 2:
@@ -483,8 +485,3 @@ def _nearly_best(known: BinomialReports, expected: Array, linear: float) -> bool
     """Return True if a binomial count is about as precise as the best linear combination."""
     share = float(expected[known.reports].sum())
     return share * (1 - share) / known.gain**2 <= BINOMIAL_VARIANCE_RATIO * linear
-
-
-def _difference_model(known: BinomialReports | None) -> BinomialReports | None:
-    """Transform the model of a share to the model of the difference of two shares that sum to one."""
-    return None if known is None else BinomialReports(known.reports, known.base + known.gain / 2, known.gain / 2)

@@ -439,7 +439,7 @@ class ChannelOperator:
             lambda x: x @ matrix,
             lambda w: w @ matrix.T,
             lambda: matrix,
-            lambda w: w @ (_above_nearer_ends(matrix) ** 2).T,
+            lambda w: w @ ((matrix - nearer_ends(matrix.min(axis=0), matrix.max(axis=0), matrix.mean(axis=0))) ** 2).T,
         )
 
     def of_reports(self, reports: Counts) -> ChannelOperator:
@@ -465,11 +465,6 @@ class ChannelOperator:
         from warner.designs.law import OperatorLaw
 
         return OperatorLaw(self)
-
-
-def _above_nearer_ends(matrix: Array) -> Array:
-    """Subtract from each column the end of its range, least or most, that is nearer to its average."""
-    return np.asarray(matrix - nearer_ends(matrix.min(axis=0), matrix.max(axis=0), matrix.mean(axis=0)))
 
 
 def nearer_ends(least: Array, most: Array, average: Array) -> Array:

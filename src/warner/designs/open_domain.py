@@ -48,7 +48,7 @@ import math
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, count
 from operator import mul
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -458,7 +458,8 @@ class OpenDomain(Device):
     @cached_property
     def digits(self) -> tuple[int, ...]:
         """Number of digits of each block in base g."""
-        return tuple(_places(self.field, size) for size in self.values.block_sizes)
+        sizes = self.values.block_sizes
+        return tuple(next(places for places in count(1) if self.field**places >= size) for size in sizes)
 
     @cached_property
     def report_form(self) -> OpenForm:
@@ -745,14 +746,6 @@ def _weights(values: Values) -> tuple[int, ...]:
 
 
 # Which field to take
-
-
-def _places(field: int, size: int) -> int:
-    """Return the number of digits, in base `field`, of whole numbers below `size`."""
-    indices = 1
-    while field**indices < size:
-        indices += 1
-    return indices
 
 
 def _best_odds_and_field(values: Values, budget: Budget, field: int | None) -> tuple[tuple[int, int], int]:
