@@ -88,12 +88,6 @@ class BlockParameters(NamedTuple):
     with_two: int
     with_three: Fraction
 
-    @classmethod
-    def equal_blocks(cls, points: int, number: int, with_one: int, with_two: int) -> BlockParameters:
-        """Return the parameters of blocks of equal size, for which number * size = points * with_one."""
-        size = points * with_one // number
-        return cls(points, number, with_one, with_two, Fraction(with_two * (size - 2), max(points - 2, 1)))
-
     def total(self, a: int, b: int) -> int:
         """Return M, the number of equally likely cases that decide one report."""
         return a * self.with_one + b * (self.number - self.with_one)
@@ -443,7 +437,9 @@ class PrimeFieldDesign(BlockDesign):
 
     @classmethod
     def _blocks(cls, field: int, dimension: int) -> BlockParameters:
-        return BlockParameters.equal_blocks(*cls._counts(field, dimension))
+        points, number, with_one, with_two = cls._counts(field, dimension)
+        size = points * with_one // number  # of each block
+        return BlockParameters(points, number, with_one, with_two, Fraction(with_two * (size - 2), max(points - 2, 1)))
 
     @cached_property
     def blocks(self) -> BlockParameters:

@@ -183,9 +183,15 @@ class Law(ABC):
 
     def simulate_people(self, people: ArrayLike, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of respondents with these numbers of true answers; see `reports_of_people`."""
-        numbers = checked_people(people, self.k)
+        numbers, k = np.asarray(people), self.k
+        whole = numbers.dtype.kind in "iu" and numbers.shape == (k,) and not (numbers < 0).any()
+        if not whole or numbers.sum(dtype=np.float64) > LARGEST_TOTAL:
+            raise ValueError(
+                f"true_counts must be {k:,} whole numbers of at least 0, one for each answer, that sum to at most "
+                f"2^53, but got shape {numbers.shape} of {numbers.dtype}"
+            )
         _refuse_generator(rng)
-        return self._draw_counts_of_people(numbers, rng, _shape(size))
+        return self._draw_counts_of_people(numbers.astype(np.int64), rng, _shape(size))
 
     def readout(
         self,
@@ -339,18 +345,6 @@ def checked_shares(shares: ArrayLike, k: int, *, name: str = "shares", complete:
     smallest = f" and the smallest share {theta.min():.3g}" if theta.size and not (theta >= 0).all() else ""
     rule = "sum to 1" if complete else "sum to at most 1"
     raise ValueError(f"{name} must be {k:,} shares of at least 0 that {rule}, but got {found}{smallest}")
-
-
-def checked_people(people: ArrayLike, k: int) -> Integers:
-    """Return numbers of respondents with each of k true answers as an array; raise an error unless they are whole."""
-    numbers = np.asarray(people)
-    whole = numbers.dtype.kind in "iu" and numbers.shape == (k,) and not (numbers < 0).any()
-    if not whole or numbers.sum(dtype=np.float64) > LARGEST_TOTAL:
-        raise ValueError(
-            f"true_counts must be {k:,} whole numbers of at least 0, one for each answer, that sum to at most 2^53, "
-            f"but got shape {numbers.shape} of {numbers.dtype}"
-        )
-    return numbers.astype(np.int64)
 
 
 def _shape(size: Size) -> Shape:
