@@ -58,7 +58,6 @@ from warner.designs.symmetric import (
     NumberReader,
     OddsDesign,
     Symmetric,
-    SymmetricEstimator,
     SymmetricLaw,
     refuse_even,
     refuse_odds,
@@ -224,10 +223,6 @@ class BlockLaw(SymmetricLaw):
     design: BlockDesign
 
     @property
-    def linear(self) -> BlockEstimator:
-        return BlockEstimator(self)
-
-    @property
     def types(self) -> BlockTypes | None:
         """Possible reports; None if each supports one answer, so that the counts are their histogram."""
         return None if self.exclusive else BlockTypes(self.design)
@@ -290,6 +285,10 @@ class BlockLaw(SymmetricLaw):
             variance[:, indices] = held @ given.T
         return variance
 
+    def _variance_given(self, memberships: Array) -> Array:
+        ((_, given),) = self._conditional_variances(LinearCombination(memberships[np.newaxis]))
+        return given[0]
+
     def _conditional_variances(self, sets: Sets, minus: Sets | None = None) -> Iterator[tuple[range, Array]]:
         """Yield the variance of the weighted support of one report given each answer, for batches of sets."""
         (a, b), gain = self.design._levels, self.symmetry.gain
@@ -336,16 +335,6 @@ class BlockLaw(SymmetricLaw):
             row, answers = np.divmod(ends.searchsorted(who, side="right"), self.k)
             np.add.at(rows, (row, self.design._block_with(answers, rng.integers(with_one, size=who.size))), 1)
         return rows.reshape(*shape, number)
-
-
-class BlockEstimator(SymmetricEstimator):
-    """Unbiased shares of a block design; second moments follow from all blocks."""
-
-    law: BlockLaw
-
-    def second_moments(self, memberships: Array) -> Array:
-        ((_, given),) = self.law._conditional_variances(LinearCombination(memberships[np.newaxis]))
-        return np.asarray(given[0] / self.law.symmetry.gain**2 + memberships**2)
 
 
 @dataclass(frozen=True)

@@ -313,6 +313,11 @@ class SymmetricLaw(Law):
         """
         return self._variance(sets, minus, np.sqrt(square), square, n, None)
 
+    def _variance_given(self, memberships: Array) -> Array:
+        """Variance of the weighted support of one report given each answer."""
+        weights, sets = memberships - memberships.mean(), LinearCombination(memberships[np.newaxis])
+        return self._variance(sets, None, weights, weights**2, np.ones(1), None)
+
 
 def centered_squares(sets: Sets, minus: Sets | None, k: int) -> Array:
     """Return the sum of the squared weights of each set, less `minus`, with weights that sum to zero."""
@@ -335,10 +340,7 @@ class SymmetricEstimator(LinearEstimator):
         return self.law.design._largest_support if self.law.support_size is None else self.law.support_size
 
     def second_moments(self, memberships: Array) -> Array:
-        weights = memberships - memberships.mean()
-        sets = LinearCombination(memberships[np.newaxis])
-        variance = self.law._variance(sets, None, weights, weights**2, np.ones(1), None)
-        return np.asarray(variance / self.law._gain**2 + memberships**2)
+        return np.asarray(self.law._variance_given(memberships) / self.law._gain**2 + memberships**2)
 
 
 # Odds
