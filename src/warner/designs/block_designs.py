@@ -287,7 +287,7 @@ class BlockLaw(SymmetricLaw):
 
     def _variance_given(self, memberships: Array) -> Array:
         ((_, given),) = self._conditional_variances(LinearCombination(memberships[np.newaxis]))
-        return given[0]
+        return np.asarray(given[0])
 
     def _conditional_variances(self, sets: Sets, minus: Sets | None = None) -> Iterator[tuple[range, Array]]:
         """Yield the variance of the weighted support of one report given each answer, for batches of sets."""
