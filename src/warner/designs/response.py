@@ -5,8 +5,8 @@ r"""Randomized response: two whole numbers, the odds :math:`a : b` of the truth 
 A worked number: three answers at odds 3 : 1 are reported truthfully with probability 3/5 and turned into each of
 the two others with probability 1/5, and :math:`\varepsilon = \ln 3 \approx 1.0987` (rounded up).
 
-The same design has many names in the wild, and libraries disagree on what "p" means, so that each of its parameters is a
-keyword of `RandomizedResponse`: `epsilon`, `truth`, `redraw` (which browsers and the literature call *rate*) and `odds`.
+The same design has many names in the wild, and libraries disagree on what "p" means, so that each of its parameters is
+a keyword of `RandomizedResponse`: `epsilon`, `truth`, `redraw` (*rate* in browsers and in the literature) or `odds`.
 """
 
 from __future__ import annotations
