@@ -21,7 +21,6 @@ import numpy as np
 from warner.arrays import LARGEST_TOTAL, Array, Counts, Integers, Mask
 from warner.designs.labels import OUTSIDE, Labels
 from warner.designs.report_forms import Form, all_reports
-from warner.reports.options import as_label
 from warner.text import counted, enumerated
 
 if TYPE_CHECKING:
@@ -601,7 +600,7 @@ def selected_groups(by: tuple[str, ...], groups: tuple[Group, ...], columns: Map
 
 
 def _as_text(value: object) -> str | None:
-    return None if value is None else as_label(value)
+    return None if value is None else str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def new_numbers(rows: Sequence[int], groups: int) -> list[int]:
