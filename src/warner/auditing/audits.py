@@ -193,15 +193,12 @@ class Audit(TableResult):
         return [*map(Column, Pair._fields, values), *readers]
 
     def _title(self) -> str:
-        """Return the line above the pairs of answers."""
         return "Bounds on epsilon"
 
     def _footnotes(self) -> list[str]:
-        """Return the verdict, the fit to the design, and the level."""
         return [self._verdict(), *self._fit(), self._level()]
 
     def _facts(self) -> Document:
-        """Return the JSON document without the pairs of answers."""
         return {
             "format": "warner audit",
             "version": 1,
@@ -256,17 +253,14 @@ class Audit(TableResult):
             return ["Reports were taken as texts, so that it was not tested whether they follow the design."]
         compared = counted(self.tests, "count", "counts")
         if self.fits:
-            return [f"The reports fit the design: none of {compared} stands out ({self._p()})."]
-        sentences = [f"The reports do not fit the design: {self._p()} for {compared}."]
+            return [f"The reports fit the design: none of {compared} stands out ({p_value(self.p_value)})."]
+        sentences = [f"The reports do not fit the design: {p_value(self.p_value)} for {compared}."]
         sentences += [
             f"After {quoted(misfit.answer)}, {misfit.event} make up {_share(misfit.share)}; the design says "
             f"{_share(misfit.expected)}."
             for misfit in self.misfits[:MISFITS_SHOWN]
         ]
         return [" ".join(sentences)]
-
-    def _p(self) -> str:
-        return p_value(self.p_value)
 
     def _level(self) -> str:
         return (
@@ -352,9 +346,10 @@ def audit(
         refuse_design(design, "audit(client, design)")
     check_level(level)
     labels, indices, statistics_for = _tried(design, answers)
-    audited = _client(client, design, timeout, raw=raw)
-    total = whole_number("runs", _runs(audited) if runs is None else runs, FEWEST_RUNS, MOST_RUNS)
     size = RAW_REPORT_BYTES if raw else _size_of_report(design)
+    audited = _client(client, min(ANSWERS_AT_ONCE, max(1, BYTES_LEARNT_FROM // (4 * size))), timeout)
+    usual = RUNS_OF_COMMAND if audited.text else RUNS_OF_FUNCTION
+    total = whole_number("runs", usual if runs is None else runs, FEWEST_RUNS, MOST_RUNS)
     learning, choosing = min(total // 4, max(1, BYTES_LEARNT_FROM // (size * len(indices)))), total // 4
     judging = total - learning - choosing
     first_reports: list[list[list[Hashable]]] = []
@@ -405,33 +400,24 @@ def _tried(
     if isinstance(design, OpenDomain):
         labels, blocks = answers_tried(design, answers)
         return labels, np.arange(len(labels)), lambda learnt: open_statistics(design, labels, blocks)
-    indices = _positions_tried(design, answers)
+    k = design.k
+    indices = np.arange(k) if k <= ANSWERS_ALL_TRIED else np.array([0, k // 2, k - 1])
+    if answers is not None:
+        if isinstance(answers, str | bytes):
+            raise TypeError(f"answers must be a list of answers, but got {answers!r}")
+        indices = positions(list(answers), design.domain, what="answers")
+        unknown = [label for label, index in zip(answers, indices.tolist(), strict=True) if index < 0]
+        if unknown:
+            hint, listed = did_you_mean(unknown[0], design.domain), enumerated(list(map(quoted, unknown)))
+            raise ValueError(f"answers must be in the domain of the design, but it does not have {listed}{hint}")
+        if len(indices) < 2 or len(set(indices.tolist())) < len(indices):
+            given = enumerated(list(map(quoted, answers)))
+            raise ValueError(f"answers must be at least two different answers, but got {given}")
     labels = tuple(design.domain[index] for index in indices.tolist())
     return labels, indices, lambda learnt: statistics_of(design, indices, learnt)
 
 
-def _positions_tried(design: Design, answers: Sequence[Label] | None) -> Integers:
-    if answers is None:
-        k = design.k
-        return np.arange(k) if k <= ANSWERS_ALL_TRIED else np.array([0, k // 2, k - 1])
-    if isinstance(answers, str | bytes):
-        raise TypeError(f"answers must be a list of answers, but got {answers!r}")
-    indices = positions(list(answers), design.domain, what="answers")
-    unknown = [label for label, index in zip(answers, indices.tolist(), strict=True) if index < 0]
-    if unknown:
-        hint = did_you_mean(unknown[0], design.domain)
-        listed = enumerated(list(map(quoted, unknown)))
-        raise ValueError(f"answers must be in the domain of the design, but it does not have {listed}{hint}")
-    if len(indices) < 2 or len(set(indices.tolist())) < len(indices):
-        given = enumerated([quoted(label) for label in answers])
-        raise ValueError(f"answers must be at least two different answers, but got {given}")
-    return indices
-
-
-def _client(client: Any, design: Design | OpenDomain, timeout: float, *, raw: bool) -> Client:
-    piece = min(
-        ANSWERS_AT_ONCE, max(1, BYTES_LEARNT_FROM // (4 * (RAW_REPORT_BYTES if raw else _size_of_report(design))))
-    )
+def _client(client: Any, piece: int, timeout: float) -> Client:
     if isinstance(client, str):
         return Command.written(client, timeout, piece)
     if not callable(client):
@@ -440,10 +426,6 @@ def _client(client: Any, design: Design | OpenDomain, timeout: float, *, raw: bo
             f"a {type(client).__name__}"
         )
     return Function(client, piece)
-
-
-def _runs(client: Client) -> int:
-    return RUNS_OF_COMMAND if client.text else RUNS_OF_FUNCTION
 
 
 def _size_of_report(design: Design | OpenDomain) -> int:
@@ -466,9 +448,6 @@ def _noted(pieces: Iterable[Any], first: list[Hashable], *, raw: bool) -> Iterat
         some = reports[: max(0, REPORTS_COMPARED - len(first))]
         first.extend(some if raw else (np.asarray(row).tobytes() for row in some))
         yield reports
-
-
-# The bounds
 
 
 def epsilon_bounds(
@@ -505,9 +484,6 @@ def epsilon_at_least(hits: int, others: int, runs: int, tail: float) -> float:
     return math.log(low / high) if low > high else 0.0
 
 
-# Goodness of fit
-
-
 def _misfits(
     statistics: tuple[Statistic, ...], seen: Observed, indices: Integers, labels: tuple[Label, ...]
 ) -> tuple[list[Misfit], int]:
@@ -523,16 +499,8 @@ def _misfits(
             tails = np.minimum(at_least(counts, n, law), at_most(counts, n, law))
             tests += counts.size
             for value in np.argsort(tails, kind="stable")[:MISFITS_KEPT].tolist():
-                event = Event(index, np.array([value]))
-                misfits.append(
-                    Misfit(
-                        labels[row],
-                        event.words(statistics),
-                        float(counts[value] / n),
-                        float(law[value]),
-                        min(1.0, 2 * float(tails[value])),
-                    )
-                )
+                words, p = Event(index, np.array([value])).words(statistics), min(1.0, 2 * float(tails[value]))
+                misfits.append(Misfit(labels[row], words, float(counts[value] / n), float(law[value]), p))
     # Ties among p-values of 0 are ordered by the difference.
     misfits.sort(key=lambda misfit: (misfit.p_value, -abs(misfit.share - misfit.expected)))
     return misfits[:MISFITS_KEPT], tests

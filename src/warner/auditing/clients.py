@@ -1,8 +1,6 @@
 """Clients under audit: a function that is called, or a command that is run.
 
-A command reads one answer per line and prints one report per line, as `warner randomize --lines` does. It may not
-start, never read or never end, or print too little, too much or something else. Each of these is one clear error.
-None of them makes the audit wait beyond its time limit or fill the memory.
+Each failure of a command is one clear error. None makes the audit wait beyond its time limit or fill the memory.
 """
 
 from __future__ import annotations
@@ -94,19 +92,14 @@ class Command:
         if isinstance(answer, str) and len(answer.splitlines()) != 1:
             raise ValueError(f"an answer must be one line to be sent to a command, but got {answer!r}")
         done = 0
+        rule = f"the command must print a line for each answer, but for {counted(runs, 'answer', 'answers')} it"
         for lines in self._pieces(answer, runs):
             done += len(lines)
             if done > runs:
-                raise ValueError(
-                    f"the command must print a line for each answer, but for {counted(runs, 'answer', 'answers')} it "
-                    "printed more; a header does not belong there"
-                )
+                raise ValueError(f"{rule} printed more; a header does not belong there")
             yield lines
         if done < runs:
-            raise ValueError(
-                f"the command must print a line for each answer, but for {counted(runs, 'answer', 'answers')} it "
-                f"printed {done:,}"
-            )
+            raise ValueError(f"{rule} printed {done:,}")
 
     def _pieces(self, answer: Label, runs: int) -> Iterator[list[str]]:
         deadline = time.monotonic() + self.timeout
@@ -226,20 +219,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _texts(lines: list[bytes], before: int) -> list[str]:
     """Decode lines; `before` is the number of earlier ones."""
-    end = b"\r" if os.linesep == "\r\n" else b""
-    try:
-        return [line.removesuffix(end).decode() for line in lines]
-    except UnicodeDecodeError:
-        wrong = next(number for number, line in enumerate(lines) if not _is_text(line))
-        raise ValueError(f"the command must print UTF-8, but line {before + wrong + 1:,} is not") from None
-
-
-def _is_text(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    end, texts = b"\r" if os.linesep == "\r\n" else b"", []
+    for number, line in enumerate(lines, start=before + 1):
+        try:
+            texts.append(line.removesuffix(end).decode())
+        except UnicodeDecodeError:
+            raise ValueError(f"the command must print UTF-8, but line {number:,} is not") from None
+    return texts
 
 
 Client: TypeAlias = Function | Command

@@ -60,9 +60,6 @@ if TYPE_CHECKING:
     from warner.designs.open_domain import OpenDomain
 
 
-# Events
-
-
 @dataclass(frozen=True, eq=False)
 class Statistic:
     """Countable feature of a report."""
@@ -116,9 +113,6 @@ def count_values(statistics: tuple[Statistic, ...], pieces: Iterable[Any]) -> li
     return totals
 
 
-# The choice
-
-
 def best_event(
     statistics: tuple[Statistic, ...], learnt: Observed, chosen: Observed, pair: tuple[int, int], runs: int, tail: float
 ) -> Event:
@@ -166,12 +160,13 @@ WORD = re.compile(r"[^\W_]+")
 
 def statistics_of(design: Design, answers: Integers, learnt: Sequence[Counts]) -> tuple[Statistic, ...]:
     """Return the statistics of reports after these answers; frequent values of `learnt` reports are counted."""
-    verb = "are" if design.law.exclusive else "support"
+    verb, known = "are" if design.law.exclusive else "support", design.law.symmetry is not None
+    known = known or design.law.sufficient == "counts"
     counted = Statistic(
         lambda reports: design.law.count(reports).counts,
         lambda values: f"{verb} {_listed(design.law.columns, values)}",
         design.law.exclusive,
-        _law_of_columns(design),
+        (lambda answer: design.law.probabilities(_units(design.k, np.array([answer])))[0]) if known else None,
     )
     if design.law.exclusive:
         return (counted,)
@@ -191,19 +186,16 @@ def raw_statistics(learnt: Sequence[list[Any]]) -> tuple[Statistic, ...]:
         ("begin with", lambda text: text[:1]),
         ("end with", lambda text: text[-1:]),
         *(
-            (f"have at word {index + 1}:" if index >= 0 else "have as last word", _word_at(index))
+            (f"have at word {index + 1}:" if index >= 0 else "have as last word", partial(_word, index))
             for index in WORDS_EXAMINED
         ),
     ]
     return tuple(_of_texts(verb, look, everything) for verb, look in looks)
 
 
-def _word_at(index: int) -> Callable[[str], str]:
-    def word(text: str) -> str:
-        words = WORD.findall(text)
-        return words[index] if -len(words) <= index < len(words) else ""
-
-    return word
+def _word(index: int, text: str) -> str:
+    words = WORD.findall(text)
+    return words[index] if -len(words) <= index < len(words) else ""
 
 
 def _of_texts(verb: str, look: Callable[[str], Any], texts: list[str]) -> Statistic:
@@ -219,27 +211,10 @@ def _of_texts(verb: str, look: Callable[[str], Any], texts: list[str]) -> Statis
     return Statistic(count, lambda numbers: f"{verb} {_listed_or_other(values, numbers)}", exclusive=True)
 
 
-# Distributions under a design
-
-
-def _law_of_columns(design: Design) -> Callable[[int], Array] | None:
-    if design.law.symmetry is None and design.law.sufficient != "counts":
-        return None
-    return lambda answer: design.law.probabilities(_units(design.k, np.array([answer])))[0]
-
-
-def _law(design: Design) -> Callable[[int], Array]:
-    """Distribution of the columns, or of the types of reports, after an answer."""
-    return lambda answer: design.law.likelihood().forward(_units(design.k, np.array([answer])))[0]
-
-
 def _units(k: int, answers: Integers) -> Array:
     units = np.zeros((len(answers), k))
     units[np.arange(len(answers)), answers] = 1
     return units
-
-
-# Types and likelihoods of reports
 
 
 def _report_types(design: Design, types: ReportTypes) -> Statistic:
@@ -251,12 +226,15 @@ def _report_types(design: Design, types: ReportTypes) -> Statistic:
         assert histogram is not None
         return histogram
 
+    def law(answer: int) -> Array:
+        return np.asarray(design.law.likelihood().forward(_units(design.k, np.array([answer])))[0])
+
     if design.law.sufficient == "histogram":
-        return Statistic(count, lambda values: f"are {_listed(labels, values)}", True, _law(design))
+        return Statistic(count, lambda values: f"are {_listed(labels, values)}", True, law)
     least, most = types.bounds()
     constant = least is not None and most is not None and np.array_equal(least, most)  # the same after every answer
-    law = (lambda answer: np.asarray(most)) if constant else None
-    return Statistic(count, lambda values: f"support this number of answers: {_listed(labels, values)}", True, law)
+    sizes = (lambda answer: np.asarray(most)) if constant else None
+    return Statistic(count, lambda values: f"support this number of answers: {_listed(labels, values)}", True, sizes)
 
 
 def _comparisons(design: Design, answers: Integers) -> Statistic:
@@ -332,9 +310,6 @@ def _of_codes(
         return np.bincount(np.where(values[index] == seen, index, len(values)), minlength=len(values) + 1)
 
     return Statistic(count, lambda numbers: f"{verb} {_listed_or_other(written(values), numbers)}", exclusive=True)
-
-
-# In words
 
 
 def _listed(labels: Any, values: Integers) -> str:
