@@ -20,7 +20,7 @@ from warner import estimators
 from warner.designs import MECHANISMS, OPEN, REPEATED_DESIGNS, SEVERAL
 from warner.designs.survey_designs import SURVEYS
 from warner.estimators import METHODS
-from warner.planning.wording import PUBLISHED_EPSILONS
+from warner.planning.tradeoffs import PUBLISHED_EPSILONS
 
 pytest.importorskip("click", reason="the command line is an extra, and not installed")
 from warner.cli import COMMANDS, command_named

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from warner.arrays import Array
+    from warner.groups.random_walk import Axis
 
     Draw = Callable[[Axes], object]
     Inches = tuple[float, float]  # width and height
@@ -38,7 +39,7 @@ POINT_ROWS_DRAWN = 64  # rows of points, answers times groups, on one page
 LABEL_WIDTH, GROUP_WIDTH = 28, 22  # characters of an answer and of a group that fit
 PLOT_FORMATS = ("png", "svg", "pdf")
 NOTE_COLOR, GRID_COLOR = "#555555", "#dddddd"
-NOTE_LINE, LEGEND_LINE = 13.5, 14.5  # heights in points
+ABOVE_AXES, NOTE_LINE, LEGEND_LINE = 6.0, 13.5, 14.5  # heights in points
 TITLE_WIDTH, NOTE_WIDTH = 58, 74  # characters that fit into a line
 LEGEND_WIDTH, LEGEND_SYMBOL = 84, 7  # characters of a line, and of the symbol of an entry
 
@@ -52,10 +53,23 @@ class Legend(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """Function that draws on axes and returns them, and the size of a new figure."""
+    """Function that draws on axes and returns legend and usual title, the size of a new figure, and another title."""
 
-    draw: Callable[[Axes], Axes]
+    content: Callable[[Axes], tuple[Legend, str]]
     size: Inches
+    title: str | None = None
+
+    def draw(self, ax: Axes) -> Axes:
+        """Draw everything, with the legend, the notes and the title stacked above the axes."""
+        legend, usual = self.content(ax)
+        above = _add_legend(ax, legend) if legend.handles else ABOVE_AXES
+        lines = _packed(legend.notes, fitting(ax, NOTE_WIDTH))
+        placement: Document = {"xycoords": "axes fraction", "textcoords": "offset points", "parse_math": False}
+        ax.annotate("\n".join(lines), (0, 1), (0, above), va="bottom", fontsize=9, color=NOTE_COLOR, **placement)
+        headline = printable(" ".join((usual if self.title is None else self.title).split()))
+        wrapped = "\n".join(textwrap.wrap(headline, fitting(ax, TITLE_WIDTH), max_lines=3, placeholder=" …"))
+        ax.set_title(wrapped, loc="left", pad=above + NOTE_LINE * len(lines) + 3, fontsize=12, parse_math=False)
+        return ax
 
     def plot(self, ax: Axes | None) -> Axes:
         """Draw on the given axes, or in a new pyplot figure."""
@@ -67,7 +81,6 @@ class Picture(NamedTuple):
         return self.draw(ax)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Draw to a file atomically; its format follows from its suffix."""
         save_picture(self.draw, self.size, path)
 
     def svg(self, width: float = FIGURE_INCHES) -> str:
@@ -137,6 +150,18 @@ def sequence(number: int) -> list[str]:
     return [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in (light + parts * (dark - light)).astype(int)]
 
 
+def line_look(place: int) -> dict[str, Any]:
+    """Return the color and the style of a line, different for each place."""
+    return {"color": PALETTE[place % len(PALETTE)], "linestyle": LINE_STYLES[place % len(LINE_STYLES)]}
+
+
+def along_axis(axis: Axis) -> Any:
+    """Return the positions on an axis of groups as Matplotlib draws them: numbers, or times."""
+    if not axis.dates:
+        return axis.positions
+    return np.datetime64("1970-01-01", "s") + np.round(86_400 * np.nan_to_num(axis.positions)).astype("timedelta64[s]")
+
+
 def need_matplotlib() -> None:
     try:
         import matplotlib as mpl  # noqa: F401 - only to see that it is installed
@@ -156,6 +181,16 @@ def whiskers(ax: Axes, low: Array, high: Array, rows: Array, color: str) -> Any:
     # Around the middle of the interval, not around the share: a biased share may lie outside.
     middle, half = (low + high) / 2, (high - low) / 2
     return ax.errorbar(middle, rows, xerr=half, fmt="none", ecolor=color, elinewidth=1.3, capsize=2.5, zorder=2.5)
+
+
+def group_points(ax: Axes, values: Array, rows: Array, place: int) -> list[Any]:
+    """Draw the points of a group, with the color and the marker of its place."""
+    return ax.plot(values, rows, MARKERS[place], color=PALETTE[place], markersize=5.5, zorder=3)
+
+
+def stripe_rows(ax: Axes, number: int) -> None:
+    for row in range(0, number, 2):
+        ax.axhspan(row - 0.5, row + 0.5, color=STRIPE, linewidth=0, zorder=0)
 
 
 def logarithmic(ax: Axes) -> None:
@@ -180,7 +215,7 @@ def name_rows(ax: Axes, names: Sequence[str]) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def add_legend(ax: Axes, shown: Legend) -> float:
+def _add_legend(ax: Axes, shown: Legend) -> float:
     """Place the legend above the axes, and return its height in points."""
     columns = _legend_columns([len(label) + LEGEND_SYMBOL for label in shown.labels], fitting(ax, LEGEND_WIDTH))
     # Named afterwards, because Matplotlib leaves out labels that start with an underscore.
@@ -210,16 +245,6 @@ def _legend_columns(widths: list[int], widest: int) -> int:
         if sum(column.max() for column in np.array_split(widths, columns)) <= widest
     )
     return next(fitting, 1)
-
-
-def add_heading(ax: Axes, notes: list[str], title: str, above: float) -> None:
-    """Stack notes and title above the axes, with this gap in points."""
-    lines = _packed(notes, fitting(ax, NOTE_WIDTH))
-    placement: Document = {"xycoords": "axes fraction", "textcoords": "offset points", "parse_math": False}
-    ax.annotate("\n".join(lines), (0, 1), (0, above), va="bottom", fontsize=9, color=NOTE_COLOR, **placement)
-    headline = printable(" ".join(title.split()))
-    wrapped = "\n".join(textwrap.wrap(headline, fitting(ax, TITLE_WIDTH), max_lines=3, placeholder=" …"))
-    ax.set_title(wrapped, loc="left", pad=above + NOTE_LINE * len(lines) + 3, fontsize=12, parse_math=False)
 
 
 def _packed(parts: list[str], width: int) -> list[str]:

@@ -1,16 +1,13 @@
 """Plots and HTML reports of discoveries: the values that were found, their intervals, and the smallest share found.
 
-A plot has a row for each value, the largest share first, with its interval given that it was found, and a vertical line
-at the smallest share that would have been found. Below them stand, hollow and grey, the best of the values that were
-not found: they are not results. Groups are colored points, in the rows of the values that any of them has. A page has
-the plot, the table, and what the numbers mean.
+Groups are colored points, in the rows of the values that any of them has.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +15,7 @@ from warner.discovery.discoveries import Discovery, shown_value
 from warner.output import canvas
 from warner.output.pages import (
     TABLE_ROWS,
+    Cell,
     bullets,
     definitions,
     design_section,
@@ -44,6 +42,7 @@ from warner.typesetting import p_value_cells
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
@@ -56,138 +55,109 @@ GIVEN = "intervals hold given that the value was found"
 Value = tuple[str | int, bool]  # a value, and True for all values that could not be encoded
 
 
-class _Rows(NamedTuple):
-    """The values that are drawn, the groups that have them, and how many more values there are."""
-
-    values: list[Value]
-    groups: list[int]
-    more: int
-
-
 def discovery_picture(discovery: Discovery, title: str | None = None) -> canvas.Picture:
     """Picture of the detected values; see `Discovery.plot`."""
-    rows = _rows(discovery)
+    drawing = _Drawing(discovery)
     candidates = 0 if discovery.tally.by else len(discovery.findings[0].candidates[:CANDIDATES_DRAWN])
-    height = 0.27 if len(rows.groups) == 1 else 0.16 + 0.13 * len(rows.groups)
-    size = canvas.FIGURE_INCHES, 2.2 + height * max(1, len(rows.values)) + 0.27 * candidates
-    return canvas.Picture(lambda ax: _drawn(ax, discovery, rows, title), size)
+    height = 0.27 if len(drawing.groups) == 1 else 0.16 + 0.13 * len(drawing.groups)
+    size = canvas.FIGURE_INCHES, 2.2 + height * max(1, len(drawing.values)) + 0.27 * candidates
+    return canvas.Picture(drawing.drawn, size, title)
 
 
-def _rows(discovery: Discovery) -> _Rows:
-    """Choose the groups with the most reports, and the values with the largest shares in any of them."""
-    n = np.atleast_1d(discovery.tally.n)
-    groups = np.sort(np.argsort(-n, kind="stable")[: len(canvas.PALETTE)]).tolist()
-    shares: dict[Value, float] = {}
-    for group in groups:
-        part = discovery.findings[group]
-        for value, share in zip(_values(part), part.share.tolist(), strict=True):
-            shares[value] = max(share, shares.get(value, 0.0))
-    ordered = sorted(shares, key=lambda value: -shares[value])
-    most = min(VALUES_DRAWN, max(1, canvas.POINT_ROWS_DRAWN // len(groups)))
-    return _Rows(ordered[:most], groups, max(0, len(ordered) - most))
+class _Drawing:
+    """Picture of the groups with the most reports, and of the values with the largest shares in any of them."""
+
+    def __init__(self, discovery: Discovery) -> None:
+        self.discovery, self.tally = discovery, discovery.tally
+        order = np.argsort(-np.atleast_1d(self.tally.n), kind="stable")
+        self.groups = np.sort(order[: len(canvas.PALETTE)]).tolist()
+        shares: dict[Value, float] = {}
+        for part in (discovery.findings[group] for group in self.groups):
+            for value, share in zip(_values(part), part.share.tolist(), strict=True):
+                shares[value] = max(share, shares.get(value, 0.0))
+        ordered = sorted(shares, key=lambda value: -shares[value])
+        self.values = ordered[: min(VALUES_DRAWN, max(1, canvas.POINT_ROWS_DRAWN // len(self.groups)))]
+        self.number_found = len(ordered)
+
+    def drawn(self, ax: Axes) -> tuple[canvas.Legend, str]:
+        discovery, tally = self.discovery, self.tally
+        self.handles, self.labels = list[Any](), list[str]()
+        self.names = [shown_value(*value) for value in self.values]  # of the rows
+        if not self.values:
+            ax.annotate("none rises above the noise", (0.02, 0), xycoords=("axes fraction", "data"), va="center")
+        notes = self._draw_groups(ax) if tally.by else self._draw_values(ax)
+        if discovery.above:
+            self.handles.append(ax.axvline(100 * discovery.above, color=canvas.PALETTE[-1], linewidth=1.0, zorder=1))
+            self.labels.append(f"asked for: above {percent(discovery.above)}")
+        canvas.name_rows(ax, self.names or [""])
+        left, right = ax.get_xlim()
+        ax.set_xlim(min(0.0, left), right)
+        canvas.add_grid(ax, "x")
+        ax.set_xlabel("true share of the value (%)")
+        facts = [reports_counted(tally.n, weighted=False), f"ε = {tally.shown_epsilon()}"]
+        facts += [f"by {shortened(printable(', '.join(tally.by)), canvas.LABEL_WIDTH)}"] * bool(tally.by)
+        facts.append(discovery.promise())
+        number = len(self.values)
+        facts += [f"the {number} most common of {self.number_found:,} found values"] * (number < self.number_found)
+        return canvas.Legend(self.handles, self.labels, [*facts, *notes]), discovery._title()
+
+    def _draw_values(self, ax: Axes) -> list[str]:
+        """Draw what was found, and below it the best candidates that were not; return notes."""
+        discovery, (part,), number = self.discovery, self.discovery.findings, len(self.values)
+        if number:
+            self.handles += self._with_intervals(ax, part, np.arange(number, dtype=np.float64), 0)
+            self.labels += ["found", f"{level_text(discovery.level)} interval"]
+        candidates = part.candidates[:CANDIDATES_DRAWN]
+        below = max(1, number) + np.arange(len(candidates))
+        if candidates:
+            shares = [100 * one.share for one in candidates]
+            hollow: Any = {"color": canvas.REPORTED_POINT, "markerfacecolor": "none", "markersize": 5}
+            self.handles += ax.plot(shares, below, "o", **hollow)
+            self.labels.append("not found: no result")
+            self.names = [*(self.names or [""]), *(shown_value(one.value, one.other) for one in candidates)]
+            ax.axhspan(below[0] - 0.5, below[-1] + 0.5, color=canvas.STRIPE, linewidth=0, zorder=0)
+        lines = {"found": part.smallest_share, "expected values": part.smallest_expected}
+        for style, (label, share) in zip(canvas.LINE_STYLES[1:3], lines.items(), strict=True):
+            if share is not None and share <= 1:
+                look: Any = {"color": canvas.PALETTE[1], "linewidth": 1.1, "linestyle": style, "zorder": 1}
+                self.handles.append(ax.axvline(100 * share, **look))
+                self.labels.append(f"{label} from {percent(share)} on")
+        return [GIVEN, self._dashed() if part.smallest_share <= 1 else "not even a share of 100 % would be found"]
+
+    def _draw_groups(self, ax: Axes) -> list[str]:
+        """Draw what was found in each group, in the rows of the values; return notes."""
+        discovery, tally, number = self.discovery, self.tally, len(self.groups)
+        names = told_apart([printable(tally.group_names()[group]) for group in self.groups], canvas.GROUP_WIDTH)
+        canvas.stripe_rows(ax, len(self.values))
+        for place, group in enumerate(self.groups):
+            part = discovery.findings[group]
+            rows = np.arange(len(self.values), dtype=np.float64) + (place - (number - 1) / 2) * 0.8 / number
+            self.handles += self._with_intervals(ax, part, rows, place)[:-1]
+            least = part.smallest_share
+            self.labels.append(f"{names[place]}, {f'from {percent(least)} on' if least <= 1 else 'too small'}")
+            if least <= 1:
+                ax.axvline(100 * least, color=canvas.PALETTE[place], linewidth=0.9, linestyle="--", zorder=1)
+        notes = [f"lines: {level_text(discovery.level)} intervals", GIVEN, "no mark: not found in that group"]
+        notes.append(self._dashed())
+        if number < len(tally.groups):
+            notes.append(f"the {number} of {counted(len(tally.groups), 'group', 'groups')} with the most reports")
+        return notes
+
+    def _with_intervals(self, ax: Axes, part: GroupFindings, rows: Array, color: int) -> list[Any]:
+        """Draw shares with their intervals in the rows of their values; a value that was not found has none."""
+        place = {value: number for number, value in enumerate(_values(part))}
+        there = np.array([value in place for value in self.values], dtype=bool)
+        chosen = [place[value] for value in self.values if value in place]
+        share, low, high = (100 * column[chosen] for column in (part.share, part.low, part.high))
+        ends = canvas.whiskers(ax, low, high, rows[there], canvas.PALETTE[color])
+        return [*canvas.group_points(ax, share, rows[there], color), ends]
+
+    def _dashed(self) -> str:
+        return f"dashed: shares found with a probability of {level_text(self.discovery.power)}"
 
 
 def _values(part: GroupFindings) -> list[Value]:
     return list(zip(part.values, part.other.tolist(), strict=True))
-
-
-def _drawn(ax: Axes, discovery: Discovery, rows: _Rows, title: str | None) -> Axes:
-    tally = discovery.tally
-    legend = _draw_groups(ax, discovery, rows) if tally.by else _draw_values(ax, discovery, rows)
-    canvas.add_grid(ax, "x")
-    ax.set_xlabel("true share of the value (%)")
-    facts = [reports_counted(tally.n, weighted=False), f"ε = {tally.shown_epsilon()}"]
-    facts += [f"by {shortened(printable(', '.join(tally.by)), canvas.LABEL_WIDTH)}"] * bool(tally.by)
-    facts.append(discovery.promise())
-    notes = [f"the {len(rows.values)} most common of {len(rows.values) + rows.more:,} found values"] * bool(rows.more)
-    above = canvas.add_legend(ax, legend)
-    canvas.add_heading(ax, [*facts, *notes, *legend.notes], discovery._title() if title is None else title, above)
-    return ax
-
-
-def _draw_values(ax: Axes, discovery: Discovery, rows: _Rows) -> canvas.Legend:
-    (part,), number = discovery.findings, len(rows.values)
-    names, handles, labels = [shown_value(*value) for value in rows.values], list[Any](), list[str]()
-    if number:
-        points, ends = _with_intervals(ax, part, rows.values, np.arange(number, dtype=np.float64), 0)
-        handles, labels = [*points, ends], ["found", f"{level_text(discovery.level)} interval"]
-    candidates = part.candidates[:CANDIDATES_DRAWN]
-    below = max(1, number) + np.arange(len(candidates))
-    if candidates:
-        shares = [100 * one.share for one in candidates]
-        hollow: Any = {"color": canvas.REPORTED_POINT, "markerfacecolor": "none", "markersize": 5}
-        handles += ax.plot(shares, below, "o", **hollow)
-        labels.append("not found: no result")
-        names += ([] if number else [""]) + [shown_value(one.value, one.other) for one in candidates]
-        ax.axhspan(below[0] - 0.5, below[-1] + 0.5, color=canvas.STRIPE, linewidth=0, zorder=0)
-    if not number:
-        ax.annotate("none rises above the noise", (0.02, 0), xycoords=("axes fraction", "data"), va="center")
-        names = names or [""]
-    lines = {"found": part.smallest_share, "expected values": part.smallest_expected}
-    for style, (label, share) in zip(canvas.LINE_STYLES[1:3], lines.items(), strict=True):
-        if share is not None and share <= 1:
-            handles.append(ax.axvline(100 * share, color=canvas.PALETTE[1], linewidth=1.1, linestyle=style, zorder=1))
-            labels.append(f"{label} from {percent(share)} on")
-    some = part.smallest_share <= 1
-    notes = [GIVEN, _dashed(discovery) if some else "not even a share of 100 % would be found"]
-    _limit(ax, discovery, handles, labels)
-    _name_rows(ax, names)
-    return canvas.Legend(handles, labels, notes)
-
-
-def _draw_groups(ax: Axes, discovery: Discovery, rows: _Rows) -> canvas.Legend:
-    tally = discovery.tally
-    names = told_apart([printable(tally.group_names()[group]) for group in rows.groups], canvas.GROUP_WIDTH)
-    handles, labels = list[Any](), list[str]()
-    for striped in range(0, len(rows.values), 2):
-        ax.axhspan(striped - 0.5, striped + 0.5, color=canvas.STRIPE, linewidth=0, zorder=0)
-    for place, group in enumerate(rows.groups):
-        part = discovery.findings[group]
-        offset = (place - (len(rows.groups) - 1) / 2) * 0.8 / len(rows.groups)
-        points, _ = _with_intervals(
-            ax, part, rows.values, np.arange(len(rows.values), dtype=np.float64) + offset, place
-        )
-        handles += points
-        least = part.smallest_share
-        labels.append(f"{names[place]}, from {percent(least)} on" if least <= 1 else f"{names[place]}, too small")
-        if least <= 1:
-            ax.axvline(100 * least, color=canvas.PALETTE[place], linewidth=0.9, linestyle="--", zorder=1)
-    if not rows.values:
-        ax.annotate("none rises above the noise", (0.02, 0), xycoords=("axes fraction", "data"), va="center")
-    notes = [f"lines: {level_text(discovery.level)} intervals", GIVEN, "no mark: not found in that group"]
-    notes.append(_dashed(discovery))
-    if len(rows.groups) < len(tally.groups):
-        notes.append(f"the {len(rows.groups)} of {counted(len(tally.groups), 'group', 'groups')} with the most reports")
-    _limit(ax, discovery, handles, labels)
-    _name_rows(ax, [shown_value(*value) for value in rows.values] or [""])
-    return canvas.Legend(handles, labels, notes)
-
-
-def _with_intervals(ax: Axes, part: GroupFindings, values: list[Value], rows: Array, color: int) -> tuple[Any, Any]:
-    """Draw shares with their intervals in the rows of their values; a value that was not found has none."""
-    place = {value: number for number, value in enumerate(_values(part))}
-    chosen = [place.get(value, -1) for value in values]
-    there = np.array([number >= 0 for number in chosen], dtype=bool)
-    share, low, high = (100 * column[[n for n in chosen if n >= 0]] for column in (part.share, part.low, part.high))
-    ends = canvas.whiskers(ax, low, high, rows[there], canvas.PALETTE[color])
-    points = ax.plot(share, rows[there], canvas.MARKERS[color], color=canvas.PALETTE[color], markersize=5.5, zorder=3)
-    return points, ends
-
-
-def _dashed(discovery: Discovery) -> str:
-    return f"dashed: shares found with a probability of {level_text(discovery.power)}"
-
-
-def _limit(ax: Axes, discovery: Discovery, handles: list[Any], labels: list[str]) -> None:
-    if discovery.above:
-        handles.append(ax.axvline(100 * discovery.above, color=canvas.PALETTE[-1], linewidth=1.0, zorder=1))
-        labels.append(f"asked for: above {percent(discovery.above)}")
-
-
-def _name_rows(ax: Axes, names: list[str]) -> None:
-    canvas.name_rows(ax, names)
-    _, right = ax.get_xlim()
-    ax.set_xlim(min(0.0, ax.get_xlim()[0]), right)
 
 
 # Pages
@@ -252,22 +222,18 @@ def _table_of_values(discovery: Discovery) -> str:
         texts = [group_name([table[name][row]]) for name in tally.by]
         texts.append(shown_value(table["value"][row], bool(other[row])))
         support, adjusted = int(table["support"][row]), float(table["adjusted"][row])
-        numbers = [(repr(support), f"{support:,}")]
-        numbers += [(repr(value := float(table[name][row])), percent_tight(value)) for name in ("share", "low", "high")]
+        shares = (float(table[name][row]) for name in ("share", "low", "high"))
+        numbers = [(repr(support), f"{support:,}"), *((repr(share), percent_tight(share)) for share in shares)]
         rows.append((texts, [*numbers, (repr(adjusted), escape(adjusted_p[row]))]))
     cut = f"The first {TABLE_ROWS:,} rows of {number:,}. " if number > TABLE_ROWS else ""
     note = f"{cut}Low and high are the ends of the {level_text(discovery.level)} interval, given that it was found."
-    if not rows:
-        return "<p>No value rises above the noise.</p>"
     names = ("support", "share", "low", "high", "adjusted p")
-    written = sortable_table([*tally.by, "value"], names, rows, "Table of results")
-    return f"<p class='note'>{escape(note)}</p>{written}"
+    return _noted_table(tally.by, names, rows, note, "Table of results", "No value rises above the noise.")
 
 
 def _candidates(discovery: Discovery) -> str:
-    tally = discovery.tally
     rows = []
-    for group, part in zip(tally.groups or ((),), discovery.findings, strict=True):
+    for group, part in zip(discovery.tally.groups or ((),), discovery.findings, strict=True):
         for value, support, share, other in part.candidates:
             texts = [*(group_name([name]) for name in group), shown_value(value, other)]
             rows.append((texts, [(repr(support), f"{support:,}"), (repr(share), percent_tight(share))]))
@@ -276,18 +242,24 @@ def _candidates(discovery: Discovery) -> str:
         "tested, noise alone leads to such counts. Their shares are too large on average. They can be "
         "the list of a second survey."
     )
+    names, label = ("support", "unbiased share"), "Values that were not found"
+    return _noted_table(discovery.tally.by, names, rows[:TABLE_ROWS], note, label, "None was tested.")
+
+
+def _noted_table(
+    by: Sequence[str], names: Sequence[str], rows: list[tuple[list[str], list[Cell]]], note: str, label: str, empty: str
+) -> str:
+    """Write a table of values with a note; without rows, the sentence for that case."""
     if not rows:
-        return "<p>None was tested.</p>"
-    names = ("support", "unbiased share")
-    written = sortable_table([*tally.by, "value"], names, rows[:TABLE_ROWS], "Values that were not found")
-    return f"<p class='note'>{escape(note)}</p>{written}"
+        return f"<p>{empty}</p>"
+    return f"<p class='note'>{escape(note)}</p>{sortable_table([*by, 'value'], names, rows, label)}"
 
 
 def _reading(discovery: Discovery) -> str:
     level = _unbroken(level_text(discovery.level))
     explained = {
         "support": "is how many reports of the last level fit the value; a report fits many values.",
-        "share": ("is the estimated true share of the value, corrected for its selection by a large count."),
+        "share": "is the estimated true share of the value, corrected for its selection by a large count.",
         "low and high": (
             "are the ends of an interval for the share in the population. Given that the value was found, its "
             f"coverage is at least {level}. Just above the limit it reaches down to 0: that the value occurs "
@@ -297,8 +269,7 @@ def _reading(discovery: Discovery) -> str:
             "is the smallest error probability, of all tests together, at which the value would have been found."
         ),
     }
-    items = [f"<strong>{name}</strong> {text}" for name, text in explained.items()] + [SECOND_LOOK, STRANGERS]
-    return bullets(items)
+    return bullets([*(f"<strong>{name}</strong> {text}" for name, text in explained.items()), SECOND_LOOK, STRANGERS])
 
 
 def _remarks(discovery: Discovery) -> str:

@@ -1,9 +1,4 @@
-"""Plots of groups: a caterpillar plot, and a trend with a band along an order, of shares, means and quantiles.
-
-A caterpillar plot has a line for each group. Partially pooled shares are sorted: the pooled share with its interval,
-the separate share as a faint dot, and the overall share as a vertical line. Beyond `GROUPS_NAMED` groups they are thin
-lines without names.
-"""
+"""Plots of groups: a caterpillar plot, and a trend with a band along an order, of shares, means and quantiles."""
 
 from __future__ import annotations
 
@@ -44,7 +39,7 @@ def group_picture(
     """Picture of the shares of one answer; see `GroupEstimates.plot`."""
     estimates.answer_limits(place, level, kind)  # errors come before the drawing
     size = _size(len(estimates.tally.groups), estimates.along)
-    return canvas.Picture(lambda ax: _drawn(ax, estimates, place, title, sort=sort, level=level, kind=kind), size)
+    return canvas.Picture(lambda ax: _drawn(ax, estimates, place, sort=sort, level=level, kind=kind), size, title)
 
 
 def _size(groups: int, along: str | None) -> canvas.Inches:
@@ -68,8 +63,8 @@ class Drawn(NamedTuple):
 
 
 def _drawn(
-    ax: Axes, estimates: GroupEstimates, place: int, title: str | None, *, sort: bool, level: float, kind: str
-) -> Axes:
+    ax: Axes, estimates: GroupEstimates, place: int, *, sort: bool, level: float, kind: str
+) -> tuple[canvas.Legend, str]:
     tally = estimates.tally
     low, high = (100 * ends for ends in estimates.answer_limits(place, level, kind))
     mirrored = place >= len(estimates.direct)
@@ -93,16 +88,14 @@ def _drawn(
     else:
         legend = _draw_trends(ax, shown, estimates.along)
     facts = [reports_in_words(tally), f"ε {'at most' if len(tally.parts) > 1 else '='} {tally.shown_epsilon()}"]
-    return _headed(ax, shown, legend, facts, title, TITLE if estimates.along is None else TREND_TITLE)
+    return _with_facts(shown, legend, facts), TITLE if estimates.along is None else TREND_TITLE
 
 
-def _headed(ax: Axes, shown: Drawn, legend: canvas.Legend, facts: list[str], title: str | None, default: str) -> Axes:
+def _with_facts(shown: Drawn, legend: canvas.Legend, facts: list[str]) -> canvas.Legend:
     if shown.by:
         groups = counted(len(shown.groups), "group", "groups")
         facts = [*facts, f"{groups} by {shortened(printable(', '.join(shown.by)), 40)}"]
-    above = canvas.add_legend(ax, legend)
-    canvas.add_heading(ax, [*facts, *legend.notes], default if title is None else title, above)
-    return ax
+    return legend._replace(notes=[*facts, *legend.notes])
 
 
 def _draw_caterpillar(ax: Axes, shown: Drawn, order: NDArray[np.intp]) -> canvas.Legend:
@@ -134,10 +127,7 @@ def _draw_trends(ax: Axes, shown: Drawn, along: str) -> canvas.Legend:
     column = shown.by.index(along)
     axis = axis_of_values([group[column] for group in shown.groups])
     assert axis is not None  # which is checked before
-    x: Any = axis.positions
-    if axis.dates:
-        days = np.nan_to_num(axis.positions)
-        x = np.datetime64("1970-01-01", "s") + np.round(86_400 * days).astype("timedelta64[s]")
+    x = canvas.along_axis(axis)
     lines: dict[tuple[Any, ...], list[int]] = {}
     for index in axis.order.tolist():
         lines.setdefault(tuple(value for i, value in enumerate(shown.groups[index]) if i != column), []).append(index)
@@ -145,11 +135,10 @@ def _draw_trends(ax: Axes, shown: Drawn, along: str) -> canvas.Legend:
     handles, labels = [], []
     dots: list[Any] = []
     for number, others in enumerate([others for others in lines if others in largest]):
-        line, color = np.array(lines[others]), canvas.PALETTE[number]
-        style, marker = canvas.LINE_STYLES[number % len(canvas.LINE_STYLES)], "" if len(lines[others]) > 1 else "o"
+        line, color, marker = np.array(lines[others]), canvas.PALETTE[number], "" if len(lines[others]) > 1 else "o"
         ax.fill_between(x[line], shown.low[line], shown.high[line], color=color, alpha=0.16, linewidth=0)
         handles += ax.plot(
-            x[line], shown.value[line], color=color, linestyle=style, marker=marker, linewidth=1.8, zorder=3
+            x[line], shown.value[line], marker=marker, linewidth=1.8, zorder=3, **canvas.line_look(number)
         )
         if shown.alone is not None:
             dots = ax.plot(x[line], shown.alone[line], "o", color=color, mfc="none", markersize=4, alpha=0.6, zorder=2)
@@ -162,9 +151,6 @@ def _draw_trends(ax: Axes, shown: Drawn, along: str) -> canvas.Legend:
     return canvas.Legend([*handles, *dots], [*labels, *["each group by itself"] * len(dots)], notes)
 
 
-# Means and quantiles
-
-
 def number_picture(result: NumericResult, along: str | None, title: str | None = None) -> canvas.Picture:
     """Picture of means, standard deviations or quantiles, by group or along a column; see `NumericResult.plot`."""
     if along is not None and along not in result.by:
@@ -175,15 +161,14 @@ def number_picture(result: NumericResult, along: str | None, title: str | None =
             f"along must be a column of numbers, dates, weeks, months or quarters, but {along!r} has no order that can "
             "be read; number its values"
         )
-    size = _size(max(len(result.groups), 1), along)
-    return canvas.Picture(lambda ax: _draw_numbers(ax, result, along, title), size)
+    return canvas.Picture(lambda ax: _draw_numbers(ax, result, along), _size(max(len(result.groups), 1), along), title)
 
 
-def _draw_numbers(ax: Axes, result: NumericResult, along: str | None, title: str | None) -> Axes:
+def _draw_numbers(ax: Axes, result: NumericResult, along: str | None) -> tuple[canvas.Legend, str]:
     value, low, high, n = (np.atleast_1d(getattr(result, name)) for name in ("value", "low", "high", "n"))
     name, groups = result.name, result.groups or ((f"all {reports_counted(n.sum(), weighted=result.weighted)}",),)
     shown = Drawn(result.by, groups, n, value, low, high, result.interval_name, name, name)
     legend = _draw_caterpillar(ax, shown, np.arange(len(value))) if along is None else _draw_trends(ax, shown, along)
     (ax.xaxis if along is None else ax.yaxis).set_major_formatter(lambda number, _: f"{number:,.10g}")
     facts = [reports_counted(n.sum(), weighted=result.weighted)]
-    return _headed(ax, shown, legend, facts, title, f"Estimated {name}{' by group' * bool(result.by and not along)}")
+    return _with_facts(shown, legend, facts), f"Estimated {name}{' by group' * bool(result.by and not along)}"

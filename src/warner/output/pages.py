@@ -9,11 +9,11 @@ import math
 from datetime import UTC, datetime
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.designs.facts import Symmetry, full_symmetry
+from warner.designs.facts import full_symmetry
 from warner.documents import written_whole
 from warner.estimation import ANSWERS_DRAWN, Estimate
 from warner.estimators import METHODS
@@ -36,19 +36,17 @@ from warner.typesetting import amount_cells, count_cells, fragment, percent_cell
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from warner.arrays import Counts
+    from warner.groups.group_estimates import GroupEstimates
     from warner.inference.intervals import Confidence
     from warner.inference.means import Mean, Quantile
     from warner.output.canvas import Picture
     from warner.reports.open_tallies import OpenTally
     from warner.reports.tallies import Collected, Tally
-
-    Table = dict[str, Counts]
-    from warner.groups.group_estimates import GroupEstimates
 
 SPENT_AGAIN = "A respondent who reports again on the same question spends it again."
 TABLE_ROWS = 2000  # more would make browsers slow
@@ -93,32 +91,8 @@ def save_page(
     question: str | None = None,
 ) -> None:
     """Write the page; see `Estimate.save_page`. It is written whole or not at all."""
-    table = estimate._of_interest(confidence)
-    one, totals = answers_shown(estimate.tally, table) == 1, totals_of(estimate.tally, table)
-    approximate = estimate._approximate(confidence)
-    read = _reading_section(estimate, table, confidence, approximate=approximate, one=one)
-    numbers = estimate._leading(confidence) if estimate.tally.by else None
-    of_means = numbers is not None and estimate.tally.k > ANSWERS_DRAWN
-    picture_title = MEANS_TITLE if of_means else _picture_title(estimate.tally, one=one)
-    kind = "any-time interval" if confidence.anytime else "interval"
-    interval = f"{estimate._kind_of_interval(confidence)}{_level_unbroken(confidence.level)} {kind}"
-    titles = {False: picture_title} | ({True: CUMULATIVE_TITLE} if estimate._ordered else {})
-    first = [
-        f"<div class='headline'>{warnings(estimate)}{headline(estimate, table, confidence, interval)}</div>",
-        "" if numbers is None else f"<div class='wide'>{fragment(typeset(numbers))}</div>",
-        *(
-            figure(estimate_picture(estimate, confidence, title=name, cumulative=cumulative), name)
-            for cumulative, name in titles.items()
-        ),
-    ]
-    sections = {
-        "How answers were randomized": design_section(estimate.tally),
-        "Table of results": _table_section(estimate, table, totals, interval),
-        "How to read the table": read,
-        "Rows left out": left_out_section(estimate.tally),
-        "How it was computed": computation_section(estimate, confidence),
-    }
-    write_page(path, (title, question, DEFAULT_TITLE), _facts(estimate.tally), first, sections)
+    page = EstimatePage(estimate, confidence)
+    write_page(path, (title, question, DEFAULT_TITLE), page.facts(), page.first(), page.sections())
 
 
 def write_page(
@@ -173,170 +147,13 @@ def whole_page(
     return f"<!DOCTYPE html>\n{root}<head>{head}</head>\n<body>\n<main>\n{body}\n</main>\n</body></html>\n"
 
 
-def _facts(tally: Collected) -> str:
-    pooled = len(tally.parts) > 1
-    facts = [reports_in_words(tally, "randomized"), f"{tally.k:,} possible answers"]
-    facts += [f"{len(tally.parts)} designs"] * pooled
-    facts += [groups_counted(tally)] * bool(tally.by)
-    return " · ".join([*facts, f"epsilon {'at most ' * pooled}{tally.shown_epsilon()}"])
-
-
-def _picture_title(tally: Collected, *, one: bool) -> str:
-    if one:
-        return f"Estimated {'and reported ' * tally.counts_answers}share of {quoted(tally.domain[0])}"
-    if not tally.counts_answers or axis_of(tally) is not None:  # the lines of a trend are those of the estimates
-        return "Estimated shares"
-    return "Estimated and reported shares" if _counted_once(tally) else "Estimated shares and supporting reports"
-
-
-def _counted_once(tally: Collected) -> bool:
-    """Return True if every report counts for exactly one answer."""
-    return all(part.design.law.exclusive for part in tally.parts)
-
-
-# The headline
-
-
-class Shown(NamedTuple):
-    """Table of an estimate, the name of its intervals, and the decimals of its shares in sentences."""
-
-    table: dict[str, Counts]
-    interval: str
-    decimals: int
-
-    def percent(self, share: float) -> str:
-        """Return a share in percent; there is no line break before its sign."""
-        return f"{percent_cells(np.array([share]), self.decimals)[0]}{TIGHT}%"
-
-    def share(self, row: int) -> str:
-        return self.percent(self.table["share"][row])
-
-    def limits(self, row: int) -> str:
-        low, high = (self.percent(self.table[name][row]) for name in ("low", "high"))
-        return f"{low} to {high}{', see * below' if self.table['outside'][row] else ''}"
-
-    def answer(self, row: int) -> str:
-        label = escape(str(self.table["value"][row]))
-        return f"<q>{label}</q> with an estimated {self.share(row)} of people ({self.interval}: {self.limits(row)})"
-
-
-HEADLINED_GROUPS, HEADLINED_TREND = 12, 4  # most groups with a headline, and groups of a trend
-
-
-def warnings(estimate: Estimate) -> str:
-    lines = (f"<p class='warning'><strong>Warning:</strong> {escape(warning)}.</p>" for warning in estimate.warnings())
-    return "".join(lines)
-
-
-def headline(estimate: Estimate, table: dict[str, Counts], confidence: Confidence, interval: str) -> str:
-    """Sentences on the leading answer, or on the first of two answers; in each of the first groups.
-
-    For a trend, in the first and in the last group. For numeric answers, mean and median.
-    """
-    tally = estimate.tally
-    if (numbers := estimate._leading(confidence)) is not None:
-        return _of_numbers(tally, numbers.parts)
-    answers, shown = answers_shown(tally, table), Shown(table, interval, share_decimals(table["low"], table["high"]))
-    leading = _first_of_two if tally.k == 2 else _leader
-    if not tally.by:
-        return leading(shown, np.arange(answers), "lead") + (_rest(tally, shown) if answers == 1 else "")
-    lines, names, groups = [], tally.group_names(), _headlined(tally)
-    for group in groups:
-        start, rows = f"<strong>{escape(names[group])}</strong>: ", np.arange(answers) + group * answers
-        lines.append(_in_group(shown, group, start) if answers == 1 else leading(shown, rows, "group", start))
-    above = ""
-    if answers == 1:
-        whose = f"people whose true answer is <q>{escape(str(tally.domain[0]))}</q>"
-        above = f"<p class='lead'>Estimated share of {whose}, with its {interval}:</p>"
-    return above + "".join(lines) + _more_groups(tally, groups)
-
-
-def _more_groups(tally: Collected, groups: list[int]) -> str:
-    more = len(tally.groups) - len(groups)
-    others = counted(more, "more group is", "more groups are")
-    return f"<p class='note'>{others} in the table.</p>" if more > 0 else ""
-
-
-def _of_numbers(tally: Collected, numbers: Sequence[Mean | Quantile]) -> str:
-    """Sentences on the mean and the median of numbers, in each of the first groups."""
-
-    def described_value(result: Mean | Quantile, group: int) -> str:
-        value, ends = result.value_texts()[group]
-        between = f" ({escape(result.interval_name)}: {ends})" if ends else ""
-        return f"{result.name} {value}{between}"
-
-    if not tally.by:
-        return "".join(
-            f"<p class='{'note' if place else 'lead'}'>Estimated {described_value(result, 0)}.</p>"
-            for place, result in enumerate(numbers)
-        )
-    names, groups = tally.group_names(), _headlined(tally)
-    both = {group: "; ".join(described_value(one, group) for one in numbers) for group in groups}
-    lines = [f"<p class='group'><strong>{escape(names[group])}</strong>: {both[group]}</p>" for group in groups]
-    return "".join(lines) + _more_groups(tally, groups)
-
-
-def _headlined(tally: Collected) -> list[int]:
-    axis = axis_of(tally)
-    if axis is None or len(tally.groups) <= HEADLINED_TREND:
-        return list(range(len(tally.groups)))[:HEADLINED_GROUPS]
-    answered = [int(group) for group in axis.order if tally.answered[group]]
-    return [answered[0], answered[-1]] if len(answered) > 1 else answered
-
-
-def _leader(shown: Shown, rows: NDArray[np.intp], style: str, start: str = "") -> str:
-    table = shown.table
-    shares = table["share"][rows]
-    if np.isnan(shares).any():
-        return f"<p class='{style}'>{start}no reports.</p>"
-    first, second = rows[np.lexsort((-table.get("reports", table["share"])[rows], -shares))][:2]
-    tied = int((shares == shares.max()).sum()) - 1
-    if tied:
-        others = counted(tied, "other answer is", "other answers are")
-        return f"<p class='{style}'>{start}A leading answer is {shown.answer(first)}; {others} tied with it.</p>"
-    lead = f"<p class='{style}'>{start}The leading answer is {shown.answer(first)}.</p>"
-    overlap = table["low"][first] <= table["high"][second]
-    order = " Their intervals overlap, so it is not certain which of the two is more common." if overlap else ""
-    return f"{lead}<p class='note'>Next comes {shown.answer(second)}.{order}</p>"
-
-
-def _first_of_two(shown: Shown, rows: NDArray[np.intp], style: str, start: str = "") -> str:
-    first, *others = rows
-    if np.isnan(shown.table["share"][first]):
-        return f"<p class='{style}'>{start}no reports.</p>"
-    label = escape(str(shown.table["value"][first]))
-    about = f"{shown.interval}: {shown.limits(first)}"
-    lead = f"For an estimated {shown.share(first)} of people, the true answer is <q>{label}</q> ({about})."
-    note = f"<p class='note'>The other answer is {shown.answer(others[0])}.</p>" if others else ""
-    return f"<p class='{style}'>{start}{lead}</p>{note}"
-
-
-def _rest(tally: Collected, shown: Shown) -> str:
-    """Sentence on the second of two answers; empty for an estimate outside of 0 to 100 %."""
-    others = 1 - float(shown.table["share"][0])
-    if not 0 <= others <= 1:
-        return ""
-    label = escape(str(tally.domain[1]))
-    return f"<p class='note'>For the other {shown.percent(others)}, it is <q>{label}</q>.</p>"
-
-
-def _in_group(shown: Shown, row: int, start: str) -> str:
-    silent = np.isnan(shown.table["share"][row])
-    found = "no reports" if silent else f"{shown.share(row)} ({shown.limits(row)})"
-    return f"<p class='group'>{start}{found}</p>"
-
-
-# The design
-
-
 def design_section(tally: Collected | OpenTally) -> str:
     parts: Sequence[Tally | OpenTally] = tally.parts
     several = len(parts) > 1
     lines = []
     for number, part in enumerate(parts, start=1):
         if several:
-            reports = reports_counted(part.n, weighted=part.weighted)
-            lines.append(f"<h3>Design {number}: {reports}</h3>")
+            lines.append(f"<h3>Design {number}: {reports_counted(part.n, weighted=part.weighted)}</h3>")
         lines += [f"<p>{escape(sentence)}</p>" for sentence in part.design.sentences()]
     spent = "at most " * several + f"<strong>epsilon = {tally.shown_epsilon()}</strong> (rounded up)"
     if math.isinf(max(part.design.epsilon for part in parts)):
@@ -345,39 +162,6 @@ def design_section(tally: Collected | OpenTally) -> str:
         again = " ".join(dict.fromkeys(part.design.repetition() or SPENT_AGAIN for part in parts))
         privacy = f"In terms of local differential privacy, one report spends {spent}. {again}"
     return "".join([*lines, f"<p>{privacy}</p>"])
-
-
-# The table
-
-
-def _table_section(estimate: Estimate, table: Table, totals: Counts | None, interval: str) -> str:
-    by, size = estimate.tally.by, table["value"].size
-    order = np.lexsort((-table.get("reports", table["share"]), -table["share"]))[:TABLE_ROWS]  # NaN goes last
-    sorted_by_share = not by and estimate.tally.k > 2 and not estimate._ordered
-    if not sorted_by_share:
-        order = np.sort(order)
-    some = {name: column[order] for name, column in table.items()}
-    columns: dict[str, list[Cell]] = {}
-    if "reports" in table:
-        heading = "reports" if _counted_once(estimate.tally) else "supporting reports"
-        shown = count_cells(some["reports"], None if totals is None else totals[order])
-        columns[heading] = number_cells(some["reports"], shown)
-    if "respondents" in some and by:
-        columns["respondents"] = number_cells(some["respondents"], amount_cells(some["respondents"]))
-    shares = share_cells(some, ["*" * outside for outside in some["outside"].tolist()])
-    people = number_cells(some["people"], (f"{number:,.0f}" for number in some["people"].tolist()))
-    columns |= {"share (%)": shares.pop("share (%)")}
-    if not estimate.tally.simple:
-        decimals = share_decimals(table["low"], table["high"])
-        columns["se (%)"] = number_cells(some["se"], percent_cells(some["se"], decimals))
-    columns |= {"people": people} | shares
-    names = zip(*([group_name([one]) for one in some[name].tolist()] for name in (*by, "value")), strict=True)
-    rows = zip(names, zip(*columns.values(), strict=True), strict=True)
-    cut = f"The {TABLE_ROWS:,} rows with the largest shares, of {size:,}. " if size > TABLE_ROWS else ""
-    sorting = " Click a column's name to sort by it." if size > 1 else ""
-    note = f"<p class='note'>{cut}Low and high are the ends of the {interval}.{sorting}</p>"
-    falling = "share (%)" if sorted_by_share else ""
-    return note + sortable_table([*by, "answer"], [*columns], rows, "Table of results", falling)
 
 
 def left_out_section(tally: Collected | OpenTally) -> str:
@@ -416,6 +200,15 @@ def share_cells(table: Mapping[str, Counts], stars: Sequence[str] = ()) -> dict[
     return {f"{name} (%)": number_cells(table[name], shown) for name, shown in texts.items()}
 
 
+def _table_of(
+    some: Mapping[str, Counts], by: Sequence[str], columns: Mapping[str, list[Cell]], falling: str = ""
+) -> str:
+    """Write a table of results by groups and answers."""
+    names = zip(*([group_name([one]) for one in some[name].tolist()] for name in (*by, "value")), strict=True)
+    rows = zip(names, zip(*columns.values(), strict=True), strict=True)
+    return sortable_table([*by, "answer"], [*columns], rows, "Table of results", falling)
+
+
 def sortable_table(
     texts: Sequence[str],
     numbers: Sequence[str],
@@ -445,168 +238,353 @@ def sortable_table(
     return f"<div class='wide' role='region' aria-label='{escape(label, quote=True)}' tabindex='0'>{table}</div>"
 
 
-# Explanations and methods
+# Estimates
 
 
-def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *, approximate: bool, one: bool) -> str:
-    tally = estimate.tally
-    items = [_reports_explained(tally, one=one)] if "reports" in table else []
-    items += [SHARE_EXPLAINED, *([_rest_explained(tally)] if one else [])]
-    items += [_ends_explained(tally, confidence, approximate=approximate, one=one)]
-    items += list(filter(None, [_at_once(tally, confidence, one=one)]))
-    if confidence.anytime:
-        items.append(ANYTIME_EXPLAINED)
-    if tally.sample is not None:
-        sample = "; ".join([sample_in_words(tally, confidence), *estimate._sample_notes()])
-        items.append(f"{escape(as_sentence(sample))} {WIDTH_OF_SAMPLES}")
-    elif tally.weighted:
-        effective = f"{float(np.sum(tally.effective)):,.1f}"
-        items.append(
-            f"Reports have weights: they count as {effective} reports, and the intervals are approximate; "
-            f"{NO_CLUSTERS}."
+HEADLINED_GROUPS, HEADLINED_TREND = 12, 4  # most groups with a headline, and groups of a trend
+
+
+class EstimatePage:
+    """Parts of the page of an estimate with these intervals."""
+
+    def __init__(self, estimate: Estimate, confidence: Confidence) -> None:
+        self.estimate, self.tally, self.confidence = estimate, estimate.tally, confidence
+        self.table = estimate._of_interest(confidence)
+        self.answers = answers_shown(self.tally, self.table)
+        self.one, self.grouped, self.pooled = self.answers == 1, bool(self.tally.by), len(self.tally.parts) > 1
+        self.level, self.approximate = level_text(confidence.level), estimate._approximate(confidence)
+        kind = "any-time interval" if confidence.anytime else "interval"
+        self.interval = f"{estimate._kind_of_interval(confidence)}{_unbroken(self.level)} {kind}"
+        self.decimals = share_decimals(self.table["low"], self.table["high"])
+        # True if every report counts for exactly one answer
+        self.counted_once = all(part.design.law.exclusive for part in self.tally.parts)
+
+    def facts(self) -> str:
+        tally = self.tally
+        facts = [reports_in_words(tally, "randomized"), f"{tally.k:,} possible answers"]
+        facts += [f"{len(tally.parts)} designs"] * self.pooled
+        facts += [groups_counted(tally)] * self.grouped
+        return " · ".join([*facts, f"epsilon {'at most ' * self.pooled}{tally.shown_epsilon()}"])
+
+    def first(self) -> list[str]:
+        """Return the headline and the pictures."""
+        numbers = self.estimate._leading(self.confidence) if self.grouped else None
+        of_means = numbers is not None and self.tally.k > ANSWERS_DRAWN
+        titles = {False: MEANS_TITLE if of_means else self._picture_title()}
+        titles |= {True: CUMULATIVE_TITLE} if self.estimate._ordered else {}
+        warned = (
+            f"<p class='warning'><strong>Warning:</strong> {escape(one)}.</p>" for one in self.estimate.warnings()
         )
-    if table["outside"].any():
-        items.append(f"<strong>*</strong> marks a share outside its own interval. {_outside_explained(estimate)}")
-    return bullets(items)
+        return [
+            f"<div class='headline'>{''.join(warned)}{self._headline()}</div>",
+            "" if numbers is None else f"<div class='wide'>{fragment(typeset(numbers))}</div>",
+            *(
+                figure(estimate_picture(self.estimate, self.confidence, title=name, cumulative=cumulative), name)
+                for cumulative, name in titles.items()
+            ),
+        ]
+
+    def sections(self) -> dict[str, str]:
+        return {
+            "How answers were randomized": design_section(self.tally),
+            "Table of results": self._table_section(),
+            "How to read the table": bullets(self._explanations()),
+            "Rows left out": left_out_section(self.tally),
+            "How it was computed": self.computation(),
+        }
+
+    def _picture_title(self) -> str:
+        tally = self.tally
+        if self.one:
+            return f"Estimated {'and reported ' * tally.counts_answers}share of {quoted(tally.domain[0])}"
+        if not tally.counts_answers or axis_of(tally) is not None:  # the lines of a trend are those of the estimates
+            return "Estimated shares"
+        return "Estimated and reported shares" if self.counted_once else "Estimated shares and supporting reports"
+
+    # The headline
+
+    def _percent(self, share: float) -> str:
+        """Return a share in percent; there is no line break before its sign."""
+        return f"{percent_cells(np.array([share]), self.decimals)[0]}{TIGHT}%"
+
+    def _share(self, row: int) -> str:
+        return self._percent(self.table["share"][row])
+
+    def _limits(self, row: int) -> str:
+        low, high = (self._percent(self.table[name][row]) for name in ("low", "high"))
+        return f"{low} to {high}{', see * below' if self.table['outside'][row] else ''}"
+
+    def _label(self, row: int) -> str:
+        return f"<q>{escape(str(self.table['value'][row]))}</q>"
+
+    def _answer(self, row: int) -> str:
+        return (
+            f"{self._label(row)} with an estimated {self._share(row)} of people ({self.interval}: {self._limits(row)})"
+        )
+
+    def _headline(self) -> str:
+        """Sentences on the leading answer, or on the first of two answers; in each of the first groups.
+
+        For a trend, in the first and in the last group. For numeric answers, mean and median.
+        """
+        tally, one = self.tally, self.one
+        if (numbers := self.estimate._leading(self.confidence)) is not None:
+            return self._of_numbers(numbers.parts)
+        leading = self._first_of_two if tally.k == 2 else self._leader
+        if not self.grouped:
+            return leading(np.arange(self.answers), "lead") + (self._rest() if one else "")
+        names, groups, lines = tally.group_names(), self._headlined(), list[str]()
+        if one:
+            whose = f"people whose true answer is <q>{escape(str(tally.domain[0]))}</q>"
+            lines.append(f"<p class='lead'>Estimated share of {whose}, with its {self.interval}:</p>")
+        for group in groups:
+            start, rows = f"<strong>{escape(names[group])}</strong>: ", np.arange(self.answers) + group * self.answers
+            if one:
+                silent = np.isnan(self.table["share"][group])
+                found = "no reports" if silent else f"{self._share(group)} ({self._limits(group)})"
+                lines.append(f"<p class='group'>{start}{found}</p>")
+            else:
+                lines.append(leading(rows, "group", start))
+        return "".join([*lines, self._more_groups(groups)])
+
+    def _more_groups(self, groups: list[int]) -> str:
+        more = len(self.tally.groups) - len(groups)
+        others = counted(more, "more group is", "more groups are")
+        return f"<p class='note'>{others} in the table.</p>" if more > 0 else ""
+
+    def _of_numbers(self, numbers: Sequence[Mean | Quantile]) -> str:
+        """Sentences on the mean and the median of numbers, in each of the first groups."""
+
+        def described_value(result: Mean | Quantile, group: int) -> str:
+            value, ends = result.value_texts()[group]
+            between = f" ({escape(result.interval_name)}: {ends})" if ends else ""
+            return f"{result.name} {value}{between}"
+
+        if not self.grouped:
+            return "".join(
+                f"<p class='{'note' if place else 'lead'}'>Estimated {described_value(result, 0)}.</p>"
+                for place, result in enumerate(numbers)
+            )
+        names, groups = self.tally.group_names(), self._headlined()
+        both = {group: "; ".join(described_value(one, group) for one in numbers) for group in groups}
+        lines = [f"<p class='group'><strong>{escape(names[group])}</strong>: {both[group]}</p>" for group in groups]
+        return "".join([*lines, self._more_groups(groups)])
+
+    def _headlined(self) -> list[int]:
+        axis, groups = axis_of(self.tally), range(len(self.tally.groups))
+        if axis is None or len(groups) <= HEADLINED_TREND:
+            return list(groups)[:HEADLINED_GROUPS]
+        answered = [int(group) for group in axis.order if self.tally.answered[group]]
+        return [answered[0], answered[-1]] if len(answered) > 1 else answered
+
+    def _leader(self, rows: NDArray[np.intp], style: str, start: str = "") -> str:
+        table = self.table
+        shares = table["share"][rows]
+        if np.isnan(shares).any():
+            return f"<p class='{style}'>{start}no reports.</p>"
+        first, second = rows[np.lexsort((-table.get("reports", table["share"])[rows], -shares))][:2]
+        tied = int((shares == shares.max()).sum()) - 1
+        if tied:
+            others = counted(tied, "other answer is", "other answers are")
+            return f"<p class='{style}'>{start}A leading answer is {self._answer(first)}; {others} tied with it.</p>"
+        lead = f"<p class='{style}'>{start}The leading answer is {self._answer(first)}.</p>"
+        overlap = table["low"][first] <= table["high"][second]
+        order = " Their intervals overlap, so it is not certain which of the two is more common." if overlap else ""
+        return f"{lead}<p class='note'>Next comes {self._answer(second)}.{order}</p>"
+
+    def _first_of_two(self, rows: NDArray[np.intp], style: str, start: str = "") -> str:
+        first, *others = rows
+        if np.isnan(self.table["share"][first]):
+            return f"<p class='{style}'>{start}no reports.</p>"
+        about = f"{self.interval}: {self._limits(first)}"
+        lead = f"For an estimated {self._share(first)} of people, the true answer is {self._label(first)} ({about})."
+        note = f"<p class='note'>The other answer is {self._answer(others[0])}.</p>" if others else ""
+        return f"<p class='{style}'>{start}{lead}</p>{note}"
+
+    def _rest(self) -> str:
+        """Sentence on the second of two answers; empty for an estimate outside of 0 to 100 %."""
+        others = 1 - float(self.table["share"][0])
+        if not 0 <= others <= 1:
+            return ""
+        label = escape(str(self.tally.domain[1]))
+        return f"<p class='note'>For the other {self._percent(others)}, it is <q>{label}</q>.</p>"
+
+    # The table
+
+    def _table_section(self) -> str:
+        tally, table, size = self.tally, self.table, self.table["value"].size
+        order = np.lexsort((-table.get("reports", table["share"]), -table["share"]))[:TABLE_ROWS]  # NaN goes last
+        sorted_by_share = not self.grouped and tally.k > 2 and not self.estimate._ordered
+        if not sorted_by_share:
+            order = np.sort(order)
+        some = {name: column[order] for name, column in table.items()}
+        columns: dict[str, list[Cell]] = {}
+        if "reports" in table:
+            heading, totals = "reports" if self.counted_once else "supporting reports", totals_of(tally, table)
+            shown = count_cells(some["reports"], None if totals is None else totals[order])
+            columns[heading] = number_cells(some["reports"], shown)
+        if "respondents" in some and self.grouped:
+            columns["respondents"] = number_cells(some["respondents"], amount_cells(some["respondents"]))
+        shares = share_cells(some, ["*" * outside for outside in some["outside"].tolist()])
+        people = number_cells(some["people"], (f"{number:,.0f}" for number in some["people"].tolist()))
+        columns |= {"share (%)": shares.pop("share (%)")}
+        if not tally.simple:
+            columns["se (%)"] = number_cells(some["se"], percent_cells(some["se"], self.decimals))
+        columns |= {"people": people} | shares
+        cut = f"The {TABLE_ROWS:,} rows with the largest shares, of {size:,}. " if size > TABLE_ROWS else ""
+        sorting = " Click a column's name to sort by it." if size > 1 else ""
+        note = f"<p class='note'>{cut}Low and high are the ends of the {self.interval}.{sorting}</p>"
+        return note + _table_of(some, tally.by, columns, "share (%)" if sorted_by_share else "")
+
+    # How to read the table
+
+    def _explanations(self) -> Iterator[str]:
+        tally, confidence = self.tally, self.confidence
+        if "reports" in self.table:
+            yield self._reports_explained()
+        yield SHARE_EXPLAINED
+        if self.one:
+            first, second = (f"<q>{escape(str(answer))}</q>" for answer in tally.domain)
+            yield (
+                f"There are two answers, so one row {'for each group ' * self.grouped}is enough: the share of {second} "
+                f"is 100{TIGHT}% minus that of {first}, and its interval is the mirror image."
+            )
+        yield self._ends_explained()
+        if self.grouped or not self.one:
+            yield self._at_once()
+        if confidence.anytime:
+            yield ANYTIME_EXPLAINED
+        if tally.sample is not None:
+            sample = "; ".join([sample_in_words(tally, confidence), *self.estimate._sample_notes()])
+            yield f"{escape(as_sentence(sample))} {WIDTH_OF_SAMPLES}"
+        elif tally.weighted:
+            effective = f"{float(np.sum(tally.effective)):,.1f}"
+            yield (
+                f"Reports have weights: they count as {effective} reports, and the intervals are approximate; "
+                f"{NO_CLUSTERS}."
+            )
+        if self.table["outside"].any():
+            yield f"<strong>*</strong> marks a share outside its own interval. {self._outside_explained()}"
+
+    def _ends_explained(self) -> str:
+        single, confidence = self.one and not self.grouped, self.confidence
+        holds = f"{'the' if single else 'each'} interval would contain the true share"
+        if confidence.simultaneous and not self.one:
+            holds = "all intervals would contain their true shares at once"
+        if confidence.anytime:
+            holds = f"{holds}, at every number of reports,"
+        often = f"{'about' if self.approximate else 'at least'} {_unbroken(self.level)}"
+        return (
+            f"<strong>low</strong> and <strong>high</strong> are the ends of a confidence interval for the "
+            f"{TARGET_SHARES[confidence.target]}. If the survey were repeated many times, {holds} in {often} of the "
+            f"repetitions. {'It accounts' if single else 'The intervals account'} for "
+            f"{TARGET_CHANCE[confidence.target]}, but not for people who did not take part, did not follow the "
+            "procedure or did not tell the truth."
+        )
+
+    def _at_once(self) -> str:
+        """Joint or separate coverage of the intervals."""
+        if self.confidence.simultaneous and not self.one:
+            everything = "all answers of a group" if self.grouped else "all answers"
+            return f"The intervals hold for {everything} at once, so they may be compared with one another."
+        thing, picked = ("group", "a group") if self.one else ("answer", "an answer")
+        return (
+            f"The intervals hold for one {thing} at a time: of many intervals, up to "
+            f"{_unbroken(level_text(1 - self.confidence.level))} can be expected to miss the true share, and {picked} "
+            "picked for its large share is more likely to be among them."
+        )
+
+    def _reports_explained(self) -> str:
+        symmetry = full_symmetry(self.tally.parts[0].design.law)
+        direction = "Reports are randomized: their shares are not the true shares."
+        if symmetry is not None and symmetry.gain == 1:
+            direction = "Nothing was randomized: their shares are the true shares."
+        elif symmetry is not None and symmetry.gain < 0:
+            direction += " They are reversed: the larger the true share of an answer, the less often it is reported."
+        elif symmetry is not None:
+            direction += " They are closer to equal shares."
+        if self.counted_once:
+            often = "how often the answer was reported" + ", of how many reports" * (self.one or self.grouped)
+            return f"<strong>reports</strong> is {often}. {direction}"
+        return (
+            "<strong>supporting reports</strong> is how many reports support the answer. A report can support several "
+            f"answers, so these numbers need not add up to the number of reports. {direction}"
+        )
+
+    def _outside_explained(self) -> str:
+        estimate = self.estimate
+        if estimate._estimator.unbiased:
+            return f"This is expected: {estimate.method} can leave the range from 0 to 100 %, and an interval cannot."
+        if estimate._estimator.outside != BIAS:
+            return f"This is expected: {escape(estimate._estimator.outside)}. Rely on the interval there."
+        often = ", which is common for frequent answers among many rare ones" * (self.tally.k > 2)
+        bias = f"the bias of the estimator ({escape(estimate._name())}){often}"
+        return f"This is expected: it is {bias}. Rely on the interval there."
+
+    # How it was computed
+
+    def computation(self) -> str:
+        from warner import __version__
+
+        lines = {
+            "method": self._method_explained(),
+            "intervals": self._intervals_explained(),
+            "design": "; ".join(part.design.summary() for part in self.tally.parts),
+            "log-likelihood": self._log_likelihood(),
+            "certificate": self._certificate(),
+            "software": f"warner {__version__}",
+            "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        }
+        return definitions(lines)
+
+    def _method_explained(self) -> str:
+        estimate = self.estimate
+        if not estimate.choices:
+            why = f" (the default here: {estimate._reason()})" if estimate._reason() else ""
+            return f"{estimate.method}{why}: {described(estimate.method).sentence_for(self.tally)}"
+        if not estimate.choices[0].errors:
+            name = estimate.choices[0].method
+            return f"auto: {name}, {estimate._estimator.reason(self.tally)}: {METHODS[name].sentence}"
+        compared = " or ".join(estimate.choices[0].errors)
+        taken = dict.fromkeys(choice.method for choice in estimate.choices)
+        chosen = "; ".join(f"{name}, {METHODS[name].sentence}" for name in taken)
+        where = " in each group" if self.grouped else ""
+        return f"auto: of {compared}, the one with the smallest predicted error{where}. It took {chosen}"
+
+    def _intervals_explained(self) -> str:
+        used = [INTERVAL_METHODS[method] for method in self.estimate._limits(self.confidence).methods]
+        where = "answer or group" if self.grouped else "answer"
+        how = used[0] if len(used) == 1 else f"depending on the {where}, {', or '.join(used)}"
+        holds = "approximate: the level is about" if self.approximate else "the level is at least"
+        return f"{self.confidence}: {how} ({holds} {self.level})"
+
+    def _log_likelihood(self) -> str:
+        fits = np.atleast_1d(np.asarray(self.estimate.log_likelihood, dtype=np.float64))
+        known = fits[~np.isnan(fits)]
+        if not known.size:
+            reason = "a share is negative, or the sum is not one" if self.counted_once else NO_LIKELIHOOD
+            return f"not defined: {reason}"
+        groups = counted(known.size, "group", "groups")
+        return f"{known.sum():,.6f} nats" + (f", the sum over {groups}" if self.grouped else "")
+
+    def _certificate(self) -> str:
+        estimate, method = self.estimate, self.estimate.method
+        if estimate.certificate is not None:
+            gap = float(np.max(estimate.certificate.gap))
+            where = ", in any group" if self.grouped else ""
+            bound = f" by more than {rounded_up(gap, 2)} nats" if gap > 0 else ""
+            return f"no distribution is more likely than this one{bound}{where}"
+        if not self.counted_once:
+            return f"none: {NO_LIKELIHOOD}"
+        if described(method) is CUSTOM_METHOD and not estimate.choices:
+            return f"none: {method} is a custom estimator"
+        if not estimate.choices and not described(method).valid:
+            return f"none: {method} does not maximize the likelihood"
+        return "none: a group has no reports"
 
 
-def _rest_explained(tally: Collected) -> str:
-    first, second = (f"<q>{escape(str(answer))}</q>" for answer in tally.domain)
-    return (
-        f"There are two answers, so one row {'for each group ' * bool(tally.by)}is enough: the share of {second} "
-        f"is 100{TIGHT}% minus that of {first}, and its interval is the mirror image."
-    )
-
-
-def _ends_explained(tally: Collected, confidence: Confidence, *, approximate: bool, one: bool) -> str:
-    single = one and not tally.by
-    holds = f"{'the' if single else 'each'} interval would contain the true share"
-    if confidence.simultaneous and not one:
-        holds = "all intervals would contain their true shares at once"
-    if confidence.anytime:
-        holds = f"{holds}, at every number of reports,"
-    often = f"{'about' if approximate else 'at least'} {_level_unbroken(confidence.level)}"
-    return (
-        f"<strong>low</strong> and <strong>high</strong> are the ends of a confidence interval for the "
-        f"{TARGET_SHARES[confidence.target]}. If the survey were repeated many times, {holds} in {often} of the "
-        f"repetitions. {'It accounts' if single else 'The intervals account'} for {TARGET_CHANCE[confidence.target]}, "
-        "but not for people who did not take part, did not follow the procedure or did not tell the truth."
-    )
-
-
-def _at_once(tally: Collected, confidence: Confidence, *, one: bool) -> str:
-    """Joint or separate coverage of the intervals; empty for a single share."""
-    if one and not tally.by:
-        return ""
-    if confidence.simultaneous and not one:
-        everything = "all answers of a group" if tally.by else "all answers"
-        return f"The intervals hold for {everything} at once, so they may be compared with one another."
-    thing, picked = ("group", "a group") if one else ("answer", "an answer")
-    return (
-        f"The intervals hold for one {thing} at a time: of many intervals, up to "
-        f"{_level_unbroken(1 - confidence.level)} can be expected to miss the true share, and {picked} picked for its "
-        f"large share is more likely to be among them."
-    )
-
-
-def _reports_explained(tally: Collected, *, one: bool) -> str:
-    direction = _direction(full_symmetry(tally.parts[0].design.law))
-    if _counted_once(tally):
-        often = "how often the answer was reported" + ", of how many reports" * (one or bool(tally.by))
-        return f"<strong>reports</strong> is {often}. {direction}"
-    return (
-        "<strong>supporting reports</strong> is how many reports support the answer. A report can support several "
-        f"answers, so these numbers need not add up to the number of reports. {direction}"
-    )
-
-
-def _direction(symmetry: Symmetry | None) -> str:
-    """Difference between the shares of the reports and the true shares."""
-    if symmetry is None:
-        return "Reports are randomized: their shares are not the true shares."
-    if symmetry.gain == 1:
-        return "Nothing was randomized: their shares are the true shares."
-    pull = "They are closer to equal shares."
-    if symmetry.gain < 0:
-        pull = "They are reversed: the larger the true share of an answer, the less often it is reported."
-    return f"Reports are randomized: their shares are not the true shares. {pull}"
-
-
-def _outside_explained(estimate: Estimate) -> str:
-    if estimate._estimator.unbiased:
-        return f"This is expected: {estimate.method} can leave the range from 0 to 100 %, and an interval cannot."
-    if estimate._estimator.outside != BIAS:
-        return f"This is expected: {escape(estimate._estimator.outside)}. Rely on the interval there."
-    often = ", which is common for frequent answers among many rare ones" * (estimate.tally.k > 2)
-    bias = f"the bias of the estimator ({escape(estimate._name())}){often}"
-    return f"This is expected: it is {bias}. Rely on the interval there."
-
-
-def computation_section(estimate: Estimate, confidence: Confidence) -> str:
-    from warner import __version__
-
-    lines = {
-        "method": _method_explained(estimate),
-        "intervals": _intervals_explained(estimate, confidence),
-        "design": "; ".join(part.design.summary() for part in estimate.tally.parts),
-        "log-likelihood": _log_likelihood(estimate),
-        "certificate": _certificate(estimate),
-        "software": f"warner {__version__}",
-        "date": f"{datetime.now(UTC):%Y-%m-%d}",
-    }
-    return definitions(lines)
-
-
-def _method_explained(estimate: Estimate) -> str:
-    if not estimate.choices:
-        why = f" (the default here: {estimate._reason()})" if estimate._reason() else ""
-        return f"{estimate.method}{why}: {described(estimate.method).sentence_for(estimate.tally)}"
-    if not estimate.choices[0].errors:
-        name = estimate.choices[0].method
-        return f"auto: {name}, {estimate._estimator.reason(estimate.tally)}: {METHODS[name].sentence}"
-    compared = " or ".join(estimate.choices[0].errors)
-    taken = dict.fromkeys(choice.method for choice in estimate.choices)
-    chosen = "; ".join(f"{name}, {METHODS[name].sentence}" for name in taken)
-    where = " in each group" if estimate.tally.by else ""
-    return f"auto: of {compared}, the one with the smallest predicted error{where}. It took {chosen}"
-
-
-def _intervals_explained(estimate: Estimate, confidence: Confidence) -> str:
-    used = [INTERVAL_METHODS[method] for method in estimate._limits(confidence).methods]
-    where = "answer or group" if estimate.tally.by else "answer"
-    how = used[0] if len(used) == 1 else f"depending on the {where}, {', or '.join(used)}"
-    level = level_text(confidence.level)
-    holds = "approximate: the level is about" if estimate._approximate(confidence) else "the level is at least"
-    return f"{confidence}: {how} ({holds} {level})"
-
-
-def _log_likelihood(estimate: Estimate) -> str:
-    fits = np.atleast_1d(np.asarray(estimate.log_likelihood, dtype=np.float64))
-    known = fits[~np.isnan(fits)]
-    if not known.size:
-        reason = "a share is negative, or the sum is not one" if _counted_once(estimate.tally) else NO_LIKELIHOOD
-        return f"not defined: {reason}"
-    groups = counted(known.size, "group", "groups")
-    return f"{known.sum():,.6f} nats" + (f", the sum over {groups}" if estimate.tally.by else "")
-
-
-def _certificate(estimate: Estimate) -> str:
-    if estimate.certificate is not None:
-        gap = float(np.max(estimate.certificate.gap))
-        where = ", in any group" if estimate.tally.by else ""
-        bound = f" by more than {rounded_up(gap, 2)} nats" if gap > 0 else ""
-        return f"no distribution is more likely than this one{bound}{where}"
-    if not _counted_once(estimate.tally):
-        return f"none: {NO_LIKELIHOOD}"
-    if described(estimate.method) is CUSTOM_METHOD and not estimate.choices:
-        return f"none: {estimate.method} is a custom estimator"
-    if not estimate.choices and not described(estimate.method).valid:
-        return f"none: {estimate.method} does not maximize the likelihood"
-    return "none: a group has no reports"
-
-
-def _level_unbroken(level: float) -> str:
-    return level_text(level).replace(" ", TIGHT)
+def _unbroken(text: str) -> str:
+    return text.replace(" ", TIGHT)
 
 
 # Pooled groups
@@ -661,8 +639,6 @@ def _group_table(estimates: GroupEstimates, level: float, kind: str) -> str:
     some = {name: column[:TABLE_ROWS] for name, column in table.items()}
     columns = {"reports": number_cells(some["reports"], amount_cells(some["reports"]))}
     columns |= {"own (%)": number_cells(some["own"], percent_cells(some["own"], 0)), **share_cells(some)}
-    names = zip(*([group_name([one]) for one in some[name].tolist()] for name in (*tally.by, "value")), strict=True)
-    rows = zip(names, zip(*columns.values(), strict=True), strict=True)
     cut = f"The first {TABLE_ROWS:,} rows of {table['value'].size:,}. " if table["value"].size > TABLE_ROWS else ""
     note = f"<p class='note'>{cut}Low and high are the ends of the {escape(estimates.interval_name(level, kind))}.</p>"
-    return note + sortable_table([*tally.by, "answer"], [*columns], rows, "Table of results")
+    return note + _table_of(some, tally.by, columns)

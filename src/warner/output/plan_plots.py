@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner.output import canvas
 from warner.planning.mechanisms import VARIANCE_TOLERANCE, bits_text, comparison_words
-from warner.planning.precision import MEASURES
-from warner.planning.wording import share_text
+from warner.planning.precision import MEASURES, share_text
 from warner.text import counted
 
 if TYPE_CHECKING:
@@ -32,10 +31,10 @@ PLAN_TITLES = ("Precision by sample size and epsilon", "Power by sample size and
 
 def plan_picture(plan: PlottedPlan, title: str | None = None) -> canvas.Picture:
     """Picture of the half-width (or the error, or the power) against the sample size; see `Plan.plot`."""
-    return canvas.Picture(lambda ax: _draw_plan(ax, plan, title), PLAN_SIZE)
+    return canvas.Picture(lambda ax: _draw_plan(ax, plan), PLAN_SIZE, title)
 
 
-def _draw_plan(ax: Axes, plan: PlottedPlan, title: str | None) -> Axes:
+def _draw_plan(ax: Axes, plan: PlottedPlan) -> tuple[canvas.Legend, str]:
     fewest, most = max(1, plan.people / PLAN_SPAN), min(plan.people * PLAN_SPAN, 2**53)
     people = np.unique(np.geomspace(fewest, most, PLAN_POINTS).round().astype(np.int64))
     epsilons = plan.grid_epsilons(apart=LABELS_APART)
@@ -43,15 +42,15 @@ def _draw_plan(ax: Axes, plan: PlottedPlan, title: str | None) -> Axes:
     scale, is_power = plan.question.scale, plan.measure == "power"
     lines = scale * table[plan.measure].reshape(-1, people.size)
     largest = scale if plan.question.numbers is None else plan.question.numbers.width
-    drawn, above = canvas.Legend([], [], []), 6.0
+    handles: list[Any] = []
+    labels: list[str] = []
     for epsilon, line, color in zip(epsilons, lines, canvas.sequence(len(epsilons)), strict=True):
         planned = epsilon == plan.design.epsilon
-        drawn.labels.append(f"ε = {plan.design.shown_epsilon() if planned else f'{epsilon:g}'}")
+        labels.append(f"ε = {plan.design.shown_epsilon() if planned else f'{epsilon:g}'}")
         shown = np.where(line <= largest, line, np.nan)
-        drawn.handles.extend(ax.plot(people, shown, color=color, linewidth=2.8 if planned else 1.4))
+        handles += ax.plot(people, shown, color=color, linewidth=2.8 if planned else 1.4)
         if not is_power:
-            end = (people[-1], line[-1])
-            ax.annotate(drawn.labels[-1], end, (5, 0), textcoords="offset points", va="center", fontsize=8)
+            ax.annotate(labels[-1], (people[-1], line[-1]), (5, 0), textcoords="offset points", va="center", fontsize=8)
     if plan.goal is not None:
         ax.axhline(scale * plan.goal, color=canvas.INK, linestyle="--", linewidth=0.9)
     reached = getattr(plan, plan.measure)
@@ -60,7 +59,6 @@ def _draw_plan(ax: Axes, plan: PlottedPlan, title: str | None) -> Axes:
     if is_power:  # the lines end close together
         ax.set_yscale("linear")
         ax.set_ylim(0, 1.03 * scale)
-        above = canvas.add_legend(ax, drawn)
     else:
         ax.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
     ax.set_xlabel(f"respondents{plan.each}")
@@ -71,20 +69,29 @@ def _draw_plan(ax: Axes, plan: PlottedPlan, title: str | None) -> Axes:
     people_text = counted(plan.people, "respondent", "respondents") + plan.each
     notes.append(f"point: {people_text}, ε = {plan.design.shown_epsilon()}, {amount}")
     notes += ["black dashed line: the goal"] * (plan.goal is not None)
-    canvas.add_heading(ax, notes, PLAN_TITLES[is_power] if title is None else title, above)
-    return ax
+    return canvas.Legend(handles if is_power else [], labels, notes), PLAN_TITLES[is_power]
 
 
 def mechanisms_picture(compared: Mechanisms, title: str | None = None) -> canvas.Picture:
     """Picture of the sample size of each mechanism against epsilon; see `Mechanisms.plot`."""
-    return canvas.Picture(lambda ax: _draw_mechanisms(ax, compared, title), MECHANISMS_SIZE)
+    return canvas.Picture(lambda ax: _draw_mechanisms(ax, compared), MECHANISMS_SIZE, title)
 
 
-def _draw_mechanisms(ax: Axes, compared: Mechanisms, title: str | None) -> Axes:
+def _draw_mechanisms(ax: Axes, compared: Mechanisms) -> tuple[canvas.Legend, str]:
     epsilon = compared.candidates[0].design.epsilon
     epsilons = np.geomspace(min(EPSILONS_DRAWN[0], epsilon), max(EPSILONS_DRAWN[1], epsilon), EPSILON_POINTS)
     more = _more_people(compared, epsilons)
-    _draw_candidates(ax, compared, epsilons, more)
+    for place, candidate in enumerate(compared.candidates):
+        recommended = candidate.name == compared.recommended
+        style = place + place // (len(canvas.PALETTE) + 1)  # so that two lines of one color differ
+        ax.plot(
+            epsilons,
+            np.maximum(more[candidate.name], LEAST_MORE),
+            color=_color(place),
+            linestyle="-" if recommended else canvas.LINE_STYLES[style % len(canvas.LINE_STYLES)],
+            linewidth=3.0 if recommended else 1.4,
+            zorder=2 if recommended else 3,
+        )
     ax.axhline(100 * VARIANCE_TOLERANCE, color=canvas.INK, linestyle="--", linewidth=0.9)
     ax.axvline(epsilon, color=canvas.INK, linestyle=":", linewidth=1.2)
     canvas.logarithmic(ax)
@@ -106,8 +113,7 @@ def _draw_mechanisms(ax: Axes, compared: Mechanisms, title: str | None) -> Axes:
         f"dashed line: {100 * VARIANCE_TOLERANCE:.0f} % above the best",
         f"thick line: recommended at ε = {compared.shown_epsilon()}",
     ]
-    canvas.add_heading(ax, notes, MECHANISMS_TITLE if title is None else title, above=6)
-    return ax
+    return canvas.Legend([], [], notes), MECHANISMS_TITLE
 
 
 def _more_people(compared: Mechanisms, epsilons: Array) -> dict[str, Array]:
@@ -150,18 +156,3 @@ def _name_lines(ax: Axes, compared: Mechanisms, more: dict[str, Array]) -> None:
 def _color(place: int) -> str:
     colors = (*canvas.PALETTE, canvas.REPORTED_POINT)
     return colors[place % len(colors)]
-
-
-def _draw_candidates(ax: Axes, compared: Mechanisms, epsilons: Array, more: dict[str, Array]) -> None:
-    """Draw a line for each mechanism, a thick one for the recommended one."""
-    for place, candidate in enumerate(compared.candidates):
-        recommended = candidate.name == compared.recommended
-        style = place + place // (len(canvas.PALETTE) + 1)  # so that two lines of one color differ
-        ax.plot(
-            epsilons,
-            np.maximum(more[candidate.name], LEAST_MORE),
-            color=_color(place),
-            linestyle="-" if recommended else canvas.LINE_STYLES[style % len(canvas.LINE_STYLES)],
-            linewidth=3.0 if recommended else 1.4,
-            zorder=2 if recommended else 3,
-        )

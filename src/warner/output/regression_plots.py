@@ -42,10 +42,10 @@ def regression_picture(
 ) -> canvas.Picture:
     """Picture of the coefficients, or of predictions `against` a covariate; see `Regression.plot`."""
     if against is not None:
-        return canvas.Picture(lambda ax: _draw_shares(ax, fit, against, level, title), SHARES_SIZE)
-    chosen = _drawn(fit)
-    size = canvas.FIGURE_INCHES, 1.9 + 0.3 * (len(chosen) + len(_blocks(fit, chosen)))
-    return canvas.Picture(lambda ax: _draw_coefficients(ax, fit, level, interval, title, odds=odds), size)
+        return canvas.Picture(lambda ax: _draw_shares(ax, fit, against, level), SHARES_SIZE, title)
+    rows, _, heads = _layout(fit, _drawn(fit))
+    size = canvas.FIGURE_INCHES, 1.9 + 0.3 * (len(rows) + len(heads))
+    return canvas.Picture(lambda ax: _draw_coefficients(ax, fit, level, interval, odds=odds), size, title)
 
 
 # Coefficients
@@ -59,14 +59,9 @@ def _drawn(fit: Regression) -> Integers:
     return np.array(slopes or range(len(coefficients)))[:COEFFICIENTS_DRAWN]
 
 
-def _blocks(fit: Regression, chosen: Integers) -> list[object]:
-    answers = list(dict.fromkeys(fit.specification.coefficients[i].answer for i in chosen.tolist()))
-    return answers if len(answers) > 1 else []
-
-
 def _draw_coefficients(
-    ax: Axes, fit: Regression, level: float, interval: str, title: str | None, *, odds: bool
-) -> Axes:
+    ax: Axes, fit: Regression, level: float, interval: str, *, odds: bool
+) -> tuple[canvas.Legend, str]:
     table = fit.table(level=level, interval=interval)
     chosen = _drawn(fit)
     rows, labels, heads = _layout(fit, chosen)
@@ -97,19 +92,18 @@ def _draw_coefficients(
     left = "cutpoints" if fit.specification.model == "ordered" else "intercepts" if heads else "intercept"
     notes += [f"{left} not drawn"] * (INTERCEPT in fit.model_data.terms.names and len(chosen) < total)
     notes += [f"the first {COEFFICIENTS_DRAWN} coefficients of {total}"] * (len(chosen) == COEFFICIENTS_DRAWN < total)
-    canvas.add_heading(ax, notes, subject(fit, odds=odds) if title is None else title, above=6)
-    return ax
+    return canvas.Legend([], [], notes), subject(fit, odds=odds)
 
 
 def _layout(fit: Regression, chosen: Integers) -> tuple[list[float], list[str], list[tuple[float, str]]]:
-    """Return the rows and labels of coefficients, and the rows and names of the heads of blocks."""
+    """Return the rows and labels of coefficients, and the rows and names of the heads of several answers."""
     rows: list[float] = []
     labels: list[str] = []
     heads: list[tuple[float, str]] = []
-    blocks, before, place = _blocks(fit, chosen), object(), 0
-    for i in chosen.tolist():
-        answer, term = fit.specification.coefficients[i]
-        if blocks and answer != before:
+    coefficients = [fit.specification.coefficients[i] for i in chosen.tolist()]
+    several, before, place = len({one.answer for one in coefficients}) > 1, object(), 0
+    for answer, term in coefficients:
+        if several and answer != before:
             heads.append((float(place), shortened(printable(str(answer)), canvas.LABEL_WIDTH)))
             before, place = answer, place + 1
         rows.append(float(place))
@@ -169,7 +163,7 @@ def _axis_label(fit: Regression, *, odds: bool) -> str:
 # Shares against a covariate
 
 
-def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: str | None) -> Axes:
+def _draw_shares(ax: Axes, fit: Regression, against: str, level: float) -> tuple[canvas.Legend, str]:
     domain, number = fit.specification.domain, fit.specification.of_number
     answers = [0] if number else list(answers_of_interest(len(domain)))[:LINES_DRAWN]
     along, shown = _shares(fit, against, level)
@@ -198,11 +192,9 @@ def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: s
     notes += ["means over all respondents, with their other covariates"] * (len(terms.variables) > 1)
     notes += [f"the first {LEVELS_DRAWN} levels"] * (len(terms.levels.get(against, ())) > LEVELS_DRAWN)
     notes += [f"the first {LINES_DRAWN} of {len(domain):,} answers"] * (2 < len(answers) < len(domain))
-    above = canvas.add_legend(ax, canvas.Legend(handles, labels, notes)) if len(answers) > 1 else 6.0
     name = "share of each answer" if len(answers) > 1 else f"share of {quoted(domain[0])}"
     name = f"mean of {number_name(fit)}" if number else name
-    canvas.add_heading(ax, notes, f"Predicted {name}, by {against}" if title is None else title, above)
-    return ax
+    return canvas.Legend(handles if len(answers) > 1 else [], labels, notes), f"Predicted {name}, by {against}"
 
 
 def _shares(fit: Regression, against: str, level: float) -> tuple[Any, Estimates]:
@@ -211,8 +203,7 @@ def _shares(fit: Regression, against: str, level: float) -> tuple[Any, Estimates
     if against not in terms.kinds:
         names = enumerated([repr(name) for name in terms.kinds]) or "none"
         raise ValueError(f"against must be one of the model's covariates ({names}), but got {against!r}")
-    observed = fit.model_data.covariates[against]
-    distinct = np.unique(observed)
+    distinct = np.unique(fit.model_data.covariates[against])
     if terms.kinds[against] == "number" and against not in terms.levels and len(distinct) > FEW_NUMBERS:
         values: Any = np.linspace(float(distinct[0]), float(distinct[-1]), LINE_POINTS)
     else:
@@ -228,8 +219,7 @@ def _shares(fit: Regression, against: str, level: float) -> tuple[Any, Estimates
 def _draw_line(ax: Axes, numbers: Any, shown: Estimates, answer: int, place: int, _: int) -> Any:
     color = canvas.PALETTE[place]
     ax.fill_between(numbers, shown.low[:, answer], shown.high[:, answer], color=color, alpha=0.18, linewidth=0)
-    style = canvas.LINE_STYLES[place % len(canvas.LINE_STYLES)]
-    (line,) = ax.plot(numbers, shown.value[:, answer], color=color, linestyle=style, linewidth=2)
+    (line,) = ax.plot(numbers, shown.value[:, answer], linewidth=2, **canvas.line_look(place))
     return line
 
 

@@ -9,5 +9,4 @@ Its files::
     power              sample size and power of a test: a share against a value, two groups, a coefficient
     shuffling          privacy amplification by shuffling
     mechanisms         mechanisms, Mechanisms: all of them side by side, and the recommendation
-    wording            the text of a plan
 """

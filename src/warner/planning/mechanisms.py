@@ -1,8 +1,5 @@
 r"""Comparison of mechanisms for the same answers at the same epsilon, and a recommendation.
 
-All mechanisms give the same privacy; they differ in three things. *Respondents*: the fewest that reach a precision, by
-the formulas of a plan. *Bits*: the length of a report. *Decoding*: the steps from reports to counts.
-
 **The criterion.** Mechanisms of shares are ranked by the total squared error T: the sum of the variances of all K
 unbiased shares, for one report. With v the variance of the share of an answer that no respondent has [1]_,
 
@@ -14,21 +11,14 @@ is given, mechanisms are ranked by the variance of that share, :math:`\phi(1-\ph
 :math:`\phi = q + (p-q)\theta`. Sizes of sets follow the same criterion. A mechanism that asks about a part of the
 answers divides all of this by that part.
 
-**The rule.** The candidates are the mechanisms whose criterion is at most 5 % above the smallest. With fewer than 20
-answers, the one with the shortest reports is recommended. With 20 answers or more, where shrinkage is the default
-estimator and gains from support of several answers, reports of up to 64 bits count as equally short, and the smaller
-criterion decides. Next come the smaller criterion, fewer bits, fewer steps of decoding, and randomized response. Only
-the first variant of a mechanism is a candidate; the others are listed for comparison.
+**The rule** is that of `mechanisms`. With 20 answers or more, shrinkage is the default estimator, which gains from
+support of several answers. Ties are decided by the criterion, bits, steps of decoding, and for randomized response.
 
 **Numbers.** For the mean of a number, v is the largest variance, over all answers, that randomizing adds to one report
 of the unbiased mean, as a part of the squared range: sampling error comes on top, and is the same for all. For its
 distribution, v is the variance that randomizing adds to one report of the unbiased distribution function, on average
 over the numbers, if all are equally common. This is the variance behind exact limits, quantiles and shares beyond a
-number, for every shape. The error of an estimator that assumes a smooth shape has no formula and depends on the shape.
-There square waves have an error several times smaller, which the recommendation says. Square waves and cut-off
-responses are compared as well then, and the shortest reports within 5 % of the smallest v are recommended. Both are
-exact, but for affine hashing, whose law of three answers is averaged over all of them
-(`warner.planning.number_precision`).
+number, for every shape; estimators that assume a smooth shape have no formula for their error.
 
 A worked number: 16 answers at epsilon 1. Randomized response has p = e / (e + 15) = 0.1534 and q = 1 / (e + 15) =
 0.0564, so v = 5.66 and T = 16 v + (1 - 2q) / (p - q) - 1/16 = 99.7. Sets of 4 answers have p = 4e / (4e + 12) = 0.4754,
@@ -71,9 +61,9 @@ from warner.planning.precision import (
     measure_of,
     numbers_asked,
     population_shares,
+    share_text,
     with_article,
 )
-from warner.planning.wording import share_text
 from warner.results import Column, TableResult
 from warner.text import check_choice, counted, enumerated, percent, quoted, rounded_up, sentence
 from warner.typesetting import cells, in_digits
@@ -323,18 +313,20 @@ class Mechanisms(TableResult):
         >>> mechanisms(["never", "once", "often"], epsilon=1).design()
         <RandomizedResponse among 3 answers ('never', 'once', 'often'): truth 0.5761, each lie 0.2119, epsilon 1>
         """
-        wanted, named = name or self.recommended, {candidate.name: candidate for candidate in self.candidates}
+        wanted, named = name or self.recommended, {one.name: one for one in self.candidates}
         check_choice("name", wanted, named)
-        mechanism = MECHANISMS[named[wanted].design.mechanism]
-        made = mechanism.variants(self.domain, self.epsilon, self.quantity)[wanted]
-        return made if self.share is None else made.best_for_share(self.share)
+        variants = MECHANISMS[named[wanted].design.mechanism].variants(self.domain, self.epsilon, self.quantity)
+        return variants[wanted] if self.share is None else variants[wanted].best_for_share(self.share)
 
     @cached_property
     def needed(self) -> tuple[int | None, ...]:
         """Sample size of each mechanism: as given, or the smallest that reaches the goal; None if 2^53 does not."""
-        if self.question.goal is None:
-            return (self.people,) * len(self.candidates)
-        return tuple(_people(candidate.design, self.question, self.question.goal) for candidate in self.candidates)
+        people = [self.people] * len(self.candidates)
+        if self.question.goal is not None:
+            for place, candidate in enumerate(self.candidates):
+                with suppress(ValueError):
+                    people[place] = fewest_people(candidate.design, self.question, self.question.goal)
+        return tuple(people)
 
     @cached_property
     def _numbers(self) -> dict[str, Counts]:
@@ -358,15 +350,8 @@ class Mechanisms(TableResult):
     def _columns(self) -> list[Column]:
         """Return a row for each mechanism, those with the smallest criterion first.
 
-        Returns
-        -------
-        list of Column
-            ``mechanism``; of shares, ``share_variance`` (the variance of the given share, if a share is given)
-            and ``total`` (the total squared error), for one report; ``variance`` (for one report: of the share of an
-            answer that no respondent has, or what randomizing adds to that of a mean on a range of 1, or of the
-            distribution function), ``bits`` of a report, and ``recommended``; if people or a precision were given, also
-            ``people``, the half-width or the error that they reach, and ``decoding``, the steps from their reports to
-            counts.
+        The columns are the numbers of `CandidateMechanism` for one report. If people or a precision were given, also
+        ``people``, the half-width or error that they reach, and ``decoding``, the steps from their reports to counts.
         """
         numbers, question = self._numbers, self.question
         shown = {"mechanism": numbers["mechanism"].tolist()}
@@ -374,18 +359,16 @@ class Mechanisms(TableResult):
             shown["respondents"] = ["> 2^53" if n is None else f"{n:,}" for n in self.needed]
         elif self.people is not None:
             shown[question.heading(question.measure)] = cells(question.scale * numbers[question.measure])
-        variance = {"total": "total", "variance": "variance"}
-        if self.share is not None:
-            variance = {"share_variance": f"variance at {share_text(self.share)}", **variance}
-        for name, heading in variance.items():
-            if name in numbers:
-                shown[heading] = list(map(variance_text, numbers[name].tolist()))
+        at_share = f"variance at {share_text(self.share or 0)}"
+        headings = {"share_variance": at_share, "total": "total", "variance": "variance"}
+        shown |= {
+            heading: [*map(variance_text, numbers[x].tolist())] for x, heading in headings.items() if x in numbers
+        }
         shown["bits"] = list(map(bits_text, numbers["bits"].tolist()))
         if "decoding" in numbers:
-            shown["decoding"] = [
-                "" if np.isnan(steps) else in_digits(steps, 2) for steps in numbers["decoding"].tolist()
-            ]
-        shown["recommended"] = ["yes" if recommended else "" for recommended in numbers["recommended"].tolist()]
+            steps = numbers["decoding"].tolist()
+            shown["decoding"] = ["" if math.isnan(number) else in_digits(number, 2) for number in steps]
+        shown["recommended"] = ["yes" * recommended for recommended in numbers["recommended"].tolist()]
         readers = [Column(heading=heading, texts=texts) for heading, texts in shown.items()]
         return [*starmap(Column, numbers.items()), *readers]
 
@@ -614,15 +597,6 @@ def _candidates(labels: Labels, epsilon: Number, question: PlanningQuestion, qua
     share = question.share_asked if quantity == "shares" else None
     # For shares, labels would cost time and change nothing.
     return candidates(len(labels) if quantity == "shares" else labels, epsilon, quantity, memberships, share)
-
-
-def _people(design: Design, question: PlanningQuestion, goal: float) -> int | None:
-    with suppress(ValueError):
-        return fewest_people(design, question, goal)
-    return None
-
-
-# Advice of a plan
 
 
 def advice(precision: Precision) -> Iterator[str]:

@@ -30,7 +30,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -55,15 +55,6 @@ if TYPE_CHECKING:
 HULL_ROUNDING = 1e-12  # by how much a point on an edge of the convex hull may lie beside it, of the largest square
 SMALLEST_VARIANCE = 1e-30  # of a share that is certain
 CUMULATIVE_SHARES = 100  # of the distribution function, by whose noise mechanisms are compared, at most
-
-
-class NumberMeasured(NamedTuple):
-    """Precision of a number at a sample size; see the attributes of `NumberPlan`."""
-
-    half_width: float
-    standard_error: float | None
-    value: float
-    method: str
 
 
 def precision_of(design: Design, question: PlanningQuestion) -> Precision | MeanPrecision | QuantilePrecision:
@@ -117,10 +108,10 @@ class MeanPrecision(NumberPrecision):
         low, high = binomial_limits(readout.count, readout.trials, tail)
         return self.numbers.width * float(((high - low) / 2 / np.abs(readout.gain))[0, 0])
 
-    def at(self, n: float) -> NumberMeasured:
+    def at(self, n: float) -> dict[str, Any]:
         value = float(self.population @ self.numbers.values)
         method = "clopper_pearson" if np.all(self._readout(n).exact) else "linear"
-        return NumberMeasured(self.half_width(n), self.error(n), value, method)
+        return {"half_width": self.half_width(n), "standard_error": self.error(n), "value": value, "method": method}
 
 
 class QuantilePrecision(NumberPrecision):
@@ -157,10 +148,11 @@ class QuantilePrecision(NumberPrecision):
         error = np.sqrt(np.maximum(readout.squared_errors()[0], SMALLEST_VARIANCE))
         return points, ends.low[0], ends.high[0], error, ends.methods
 
-    def at(self, n: float) -> NumberMeasured:
+    def at(self, n: float) -> dict[str, Any]:
         points, *_, methods = self._limits(n)
         value = float(points[quantile_index(self.population, self.numbers.values, points, self._tau)])
-        return NumberMeasured(self.half_width(n), None, value, " or ".join(methods))
+        method = " or ".join(methods)
+        return {"half_width": self.half_width(n), "standard_error": None, "value": value, "method": method}
 
 
 def worst_population(memberships: Array, squares: Array) -> Array:

@@ -1,11 +1,7 @@
 """Sample size planning: sample size, epsilon and precision, of which any two determine the third.
 
-Precision is the half-width of an interval, or the root-mean-square error of the unbiased shares;
-`warner.planning.precision` has the formulas. For the mean or a quantile of a number it is in the unit of the answers.
-
-Plans of open domains are for the smallest share that will be found, or for the sample size that a share needs. The
-formulas are those of `warner.discovery.prefix_search`: exact binomial tails at the expected sizes of the levels, and
-the smallest share that any protocol could find.
+`warner.planning.precision` has the formulas. Those of open domains are in `warner.discovery.prefix_search`: exact
+binomial tails at the expected sizes of the levels, and the smallest share that any protocol could find.
 """
 
 from __future__ import annotations
@@ -52,15 +48,15 @@ from warner.planning.precision import (
     numbers_asked,
     pilot_effect,
     population_shares,
+    share_text,
     tally_of,
 )
 from warner.planning.shuffling import shufflable, shuffled
-from warner.planning.tradeoffs import SplitPlan, SurveyPlan, Tradeoff, split_plan
-from warner.planning.wording import design_effect, design_sentence, sentences, shuffled_sentence, solution
+from warner.planning.tradeoffs import SplitPlan, SurveyPlan, Tradeoff, capped, design_sentence, split_plan
 from warner.reports.tallies import Pool, Tally
 from warner.results import EXACT, Column, check_level
 from warner.simulate import seeded_by
-from warner.text import check_choice, counted, level_text, percent, quoted
+from warner.text import check_choice, counted, enumerated, level_text, percent, quoted
 from warner.typesetting import percent_cells
 
 if TYPE_CHECKING:
@@ -72,9 +68,6 @@ if TYPE_CHECKING:
     from warner.documents import Document
     from warner.planning.precision import Pilot, Population
     from warner.reports.tallies import Collected
-
-
-# Number plans
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,47 +135,36 @@ class NumberPlan(Tradeoff):
         return [about, f"true {self.quantity} {in_units(self.value)}{who}"]
 
     def sentences(self) -> Iterator[str]:
-        yield solution(self)
+        yield self._solution()
         yield design_sentence(self.design)
         yield self._interval()
-        yield from design_effect(self)
+        yield from self._design_effect()
         if self.numbers.tau is not None:
             yield (
                 "A quantile: its interval comes from limits of the distribution function that assume nothing about its "
                 "shape. It is at least as wide as the distance between two numbers, and far wider than the interval of "
                 "a mean where there are many numbers."
             )
-        if self.shuffled_epsilon is not None:
-            yield shuffled_sentence(self.design, self.shuffled_epsilon, self.delta)
+        yield from self._shuffled()
         yield from self.advice
 
     def _interval(self) -> str:
         error = "" if self.standard_error is None else f"; standard error {in_units(self.standard_error)}"
+        places = np.flatnonzero(self.shares).tolist()
+        held = (f"{100 * self.shares[place]:.3g} % answer {quoted(self.design.domain[place])}" for place in places)
+        case = f"the worst case: {' and '.join(held)}" if self.worst_case else "as in the population"
         return (
             f"Interval: ± {in_units(self.half_width)} in the unit of the answers, for a {self.quantity} of "
-            f"{in_units(self.value)} ({self._case()}), at a confidence level of {level_text(self.level)}, "
+            f"{in_units(self.value)} ({case}), at a confidence level of {level_text(self.level)}, "
             f"{'approximate' if self.approximate else 'exact'}{error}."
         )
 
-    def _case(self) -> str:
-        if not self.worst_case:
-            return "as in the population"
-        held = [
-            f"{100 * self.shares[place]:.3g} % answer {quoted(self.design.domain[place])}"
-            for place in np.flatnonzero(self.shares).tolist()
-        ]
-        return f"the worst case: {' and '.join(held)}"
 
-
-def _number_advice(design: Design, question: PlanningQuestion, numbers: AskedNumber) -> Iterator[str]:
-    if design.repetition() or not np.isfinite(design.epsilon):
-        return
-    if question.quantity == "mean":
-        variance = noise_of_mean(design, numbers.memberships)
-    else:
-        variance = noise_of_distribution(design)
-    offered = candidates(design.domain, design.epsilon, question.quantity, numbers.memberships)
-    yield from better_mechanism(design, variance, offered, comparison_words(question.quantity))
+def _number_advice(design: Design, quantity: str, memberships: Array) -> Iterator[str]:
+    if not design.repetition() and np.isfinite(design.epsilon):
+        variance = noise_of_mean(design, memberships) if quantity == "mean" else noise_of_distribution(design)
+        offered = candidates(design.domain, design.epsilon, quantity, memberships)
+        yield from better_mechanism(design, variance, offered, comparison_words(quantity))
 
 
 # Open plans
@@ -254,12 +236,8 @@ class OpenPlan(SurveyPlan):
     def _columns(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> list[Column]:
         """Return the smallest share, and its bound, over a grid of epsilons and sample sizes.
 
-        Parameters
-        ----------
-        epsilons : sequence of float, optional
-            The epsilons of the rows; if not given, 0.5 to 4 and that of the plan.
-        people : sequence of int, optional
-            The numbers of people; if not given, a tenth of the plan's, as many, and ten times as many.
+        If not given, epsilons are 0.5 to 4 and that of the plan, and sample sizes a tenth of the plan's, as many, and
+        ten times as many.
         """
         usual = sorted({*OPEN_GRID_EPSILONS, self.epsilon}) if math.isfinite(self.epsilon) else OPEN_GRID_EPSILONS
         chosen = list(usual if epsilons is None else epsilons)
@@ -354,24 +332,17 @@ def open_plan(
     if share is not None:
         if isinstance(share, bool) or not 0 < share <= 1:
             raise ValueError(f"share must be above 0 and at most 1, but got {share!r}")
-        people = _fewest(design, share, level, power)
+        most = 64
+        while planned_share(design, most, level=level, power=power) > share:
+            most *= 2
+            if most > LARGEST_TOTAL:
+                raise ValueError(f"share must be larger: {share!r} needs more than 2^53 respondents at this epsilon")
+        people = first_true(lambda n: planned_share(design, n, level=level, power=power) <= share, most // 2, most)
     assert people is not None
     check_people(people)
     smallest = planned_share(design, int(people), level=level, power=power)
     bound = lower_bound(design.values.number, int(people), design.epsilon, power)
     return OpenPlan(design, int(people), share, level, power, smallest, bound)
-
-
-def _fewest(design: OpenDomain, share: float, level: float, power: float) -> int:
-    def enough(n: int) -> bool:
-        return planned_share(design, n, level=level, power=power) <= share
-
-    most = 64
-    while not enough(most):
-        most *= 2
-        if most > LARGEST_TOTAL:
-            raise ValueError(f"share must be larger: {share!r} needs more than 2^53 respondents at this epsilon")
-    return first_true(enough, most // 2, most)
 
 
 # Plans
@@ -457,7 +428,56 @@ class Plan(Tradeoff):
         return [str(self.question.confidence), f"true share{answer} {100 * self.share:.3g} %{worst}"]
 
     def sentences(self) -> Iterator[str]:
-        return sentences(self)
+        yield " ".join([self._solution(), *self._usual()])
+        yield design_sentence(self.design)
+        yield self._interval()
+        yield from self._design_effect()
+        if self.error < math.inf:
+            population = "the worst population" if self.population is None else "this population"
+            yield (
+                f"Error of the unbiased shares (inv), as a root mean square over the answers: {capped(self.error)} "
+                f"(for {population}). The error of inv_p is never larger; mle and inv_n have no such guarantee."
+            )
+        yield self._smallest_share()
+        if self.errors:
+            errors = ", ".join(f"{name} {100 * error:.3g}" for name, error in self.errors.items())
+            simulated = [name for name in self.errors if name != UNBIASED]
+            sources = [f"{UNBIASED} by its formula"] * (UNBIASED in self.errors)
+            sources += [f"{enumerated(simulated)} from simulated surveys, to a few percent"] * bool(simulated)
+            yield f"Predicted errors in percentage points: {errors} ({', '.join(sources)})."
+        yield from self._shuffled()
+        yield from self.advice
+
+    def _usual(self) -> Iterator[str]:
+        if self.usual is not None:
+            enough = f"{counted(self.usual.people, 'respondent is', 'respondents are')} enough"
+            if self.solved_for != "people":
+                enough = f"it is {capped(self.usual.half_width)}"
+            yield f"For an answer with a true share of {share_text(self.usual.share)}, {enough}."
+
+    def _interval(self) -> str:
+        about = "an answer" if self.answer is None else f"the answer {quoted(self.answer)}"
+        case = "as given" if self.question.share is not None else "as in the population"
+        if self.worst_case:
+            case = "the worst case" if self.population is None else "the widest interval in the population"
+        intervals = "all intervals together" if self.simultaneous else "each interval"
+        return (
+            f"Interval: ± {capped(self.half_width)} for {about} with a true share of {share_text(self.share)} ({case}),"
+            f" at a confidence level of {level_text(self.level)} for {intervals}; standard error "
+            f"{capped(self.standard_error)}."
+        )
+
+    def _smallest_share(self) -> str:
+        power = level_text(self.power)
+        if self.smallest_share > 1:
+            return f"Smallest share: no answer, however common, stands out from the noise with probability {power}."
+        about = "an answer"
+        if self.answer is not None and self.design.law.symmetry is None:
+            about = f"the answer {quoted(self.answer)}"
+        return (
+            f"Smallest share: {about} stands out from the noise with probability {power} if its true share is "
+            f"{share_text(self.smallest_share)}."
+        )
 
 
 class PlanOptions(TypedDict, total=False):
@@ -483,6 +503,9 @@ class PlanOptions(TypedDict, total=False):
 class OptionsOfTests(PlanOptions, total=False):
     """Options of `plan` for a test."""
 
+    reference: float | None
+    shares: tuple[float, float] | None
+    coefficient: float | None
     covariate: float | None
     other_design: Design | None
     alternative: str | None
@@ -501,17 +524,7 @@ def plan(  # type: ignore[overload-overlap]  # every text may be a quantity, but
     **options: Unpack[PlanOptions],
 ) -> Plan: ...
 @overload
-def plan(
-    domain: Domain | Design | None = None, *, reference: float, **options: Unpack[OptionsOfTests]
-) -> PowerPlan: ...
-@overload
-def plan(
-    domain: Domain | Design | None = None, *, shares: tuple[float, float], **options: Unpack[OptionsOfTests]
-) -> PowerPlan: ...
-@overload
-def plan(
-    domain: Domain | Design | None = None, *, coefficient: float, **options: Unpack[OptionsOfTests]
-) -> PowerPlan: ...
+def plan(domain: Domain | Design | None = None, **options: Unpack[OptionsOfTests]) -> PowerPlan: ...
 @overload
 def plan(
     domain: Domain | Design | None = None, *, quantity: str | float, values: Any = None, **options: Unpack[PlanOptions]
@@ -694,16 +707,13 @@ def plan(
         assert goal is not None
         solved_for, people = "people", fewest_people(design, question, goal)
     precision, people = precision_of(design, question), int(people)
-    central = None if delta is None else shuffled(design, people, delta)
+    central: Any = {"delta": delta, "shuffled_epsilon": None if delta is None else shuffled(design, people, delta)}
+    known = precision.at(float(people)) | central
     if not isinstance(precision, Precision):
-        found = (*precision.at(float(people)), precision.population)
-        told = tuple(_number_advice(design, question, precision.numbers))
-        of_number = NumberPlan(design, people, solved_for, question, *found)
-        return replace(of_number, delta=delta, shuffled_epsilon=central, advice=told)
-    measured, errors = precision.at(float(people)), _predicted_errors(precision, people, rng)
-    usual, told = _usual(precision, people, solved_for), tuple(advice(precision))
-    of_shares = Plan(design, people, solved_for, question, *measured, errors, usual)
-    return replace(of_shares, delta=delta, shuffled_epsilon=central, advice=told)
+        told = tuple(_number_advice(design, question.quantity, precision.numbers.memberships))
+        return NumberPlan(design, people, solved_for, question, shares=precision.population, advice=told, **known)
+    known |= {"errors": _predicted_errors(precision, people, rng), "usual": _usual(precision, people, solved_for)}
+    return Plan(design, people, solved_for, question, advice=tuple(advice(precision)), **known)
 
 
 def _usual(precision: Precision, people: int, solved_for: str) -> UsualShare | None:

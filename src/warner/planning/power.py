@@ -43,10 +43,8 @@ from warner.discovery.prefix_search import critical_count
 from warner.inference.binomial import ROUNDING, at_least, check_power
 from warner.numerics import first_true, first_true_each
 from warner.planning.mechanisms import advice
-from warner.planning.number_precision import with_epsilon
-from warner.planning.precision import Precision, check_people
-from warner.planning.tradeoffs import PlottedPlan
-from warner.planning.wording import design_effect, design_sentence, share_text
+from warner.planning.precision import Precision, share_text
+from warner.planning.tradeoffs import PlottedPlan, design_sentence
 from warner.results import Column, check_level
 from warner.text import counted, level_text, quoted
 from warner.typesetting import percent_cells
@@ -137,9 +135,6 @@ class Hypothesis:
             raise ValueError(f"power must be above the significance level of {1 - level:.4g}, but got {power!r}")
 
 
-# Tests
-
-
 class CountTest(NamedTuple):
     """Exact test of the probability `null` of a count, where `reported`, which is larger, is the true one."""
 
@@ -228,7 +223,11 @@ def _test(design: Design, question: PlanningQuestion, asked: Hypothesis) -> tupl
     """Return the test, and the part of the respondents whom it is about."""
     one, share = _counted("the design", design, question), question.share
     if asked.shares is not None:
-        return _two_groups((one, _counted("other_design", asked.other_design or design, question)), asked.shares), 1.0
+        other, (first, second) = _counted("other_design", asked.other_design or design, question), asked.shares
+        v, w = one.variance(first), other.variance(second)
+        common = first * (w / (v + w)) + second * (v / (v + w))
+        more = sum(1 / abs(law.gain) / law.asked for law in (one, other)) / 2 / abs(first - second)
+        return NormalTest(first - second, one.variance(common) + other.variance(common), v + w, more), 1.0
     assert share is not None
     if asked.reference is not None:
         null, reported = one.base + one.gain * asked.reference, one.base + one.gain * share
@@ -252,17 +251,6 @@ def _test(design: Design, question: PlanningQuestion, asked: Hypothesis) -> tupl
         )
     squared_error = float(np.linalg.inv(information)[1, 1])
     return NormalTest(coefficient, squared_error, squared_error), one.asked
-
-
-def _two_groups(laws: tuple[_Counted, _Counted], shares: tuple[float, float]) -> NormalTest:
-    (one, other), (first, second) = laws, shares
-    v, w = one.variance(first), other.variance(second)
-    common = first * (w / (v + w)) + second * (v / (v + w))
-    more = sum(1 / abs(law.gain) / law.asked for law in laws) / 2 / abs(first - second)
-    return NormalTest(first - second, one.variance(common) + other.variance(common), v + w, more)
-
-
-# Plans
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -299,11 +287,6 @@ class PowerPlan(PlottedPlan):
     power: float
     approximate: bool
     advice: tuple[str, ...] = ()
-
-    @property
-    def design_effect(self) -> float:
-        """Ratio of the sample size that is needed to that of a simple random sample, for the same power."""
-        return Precision(self.design, self.question).design_effect
 
     @property
     def each(self) -> str:
@@ -344,21 +327,11 @@ class PowerPlan(PlottedPlan):
     def _columns(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> list[Column]:
         """Return the power over a grid of epsilons of the design and sample sizes.
 
-        Parameters
-        ----------
-        epsilons : sequence of float, optional
-            The epsilons of the rows; if not given, 0.25 to 4 and that of the plan.
-        people : sequence of int, optional
-            The sample sizes; if not given, from a quarter of the plan's to four times as many.
+        If not given, sample sizes are from a quarter of the plan's to four times as many.
         """
-        epsilons = self.grid_epsilons() if epsilons is None else epsilons
-        sizes = [max(1, round(self.people * times)) for times in SIZES] if people is None else people
-        for n in sizes:
-            check_people(n)
-        share = self.question.share_asked
-        designs = [self.design if x == self.epsilon else with_epsilon(self.design, x, share) for x in epsilons]
+        columns, designs, sizes = self._grid(epsilons, people, [max(1, round(self.people * times)) for times in SIZES])
         powers = np.array([_power(made, self.question, self.hypothesis, n) for made in designs for n in sizes])
-        return [*self.grid_columns(epsilons, sizes), Column("power", powers, "power (%)", percent_cells(powers, 1))]
+        return [*columns, Column("power", powers, "power (%)", percent_cells(powers, 1))]
 
     def _title(self, *_: Any, **options: Any) -> str:
         return f"Power by epsilon and number of respondents{self.each}"
@@ -372,7 +345,7 @@ class PowerPlan(PlottedPlan):
         if self.hypothesis.other_design is not None:
             yield design_sentence(self.hypothesis.other_design, "Other group")
         yield self._basis()
-        yield from design_effect(self)
+        yield from self._design_effect()
         yield from self.advice
 
     def _solution(self) -> str:
@@ -407,11 +380,8 @@ class PowerPlan(PlottedPlan):
     def _basis(self) -> str:
         kind = "approximate" if self.approximate else "exact"
         basis = f"Test: {self._test_words()}; its power with this sample size is {share_text(self.power)} ({kind})."
-        if self.solved_for == "people" and not self.approximate:
-            basis += (
-                " With more respondents the power never falls below the goal; with fewer it may reach it by chance."
-            )
-        return basis
+        more = " With more respondents the power never falls below the goal; with fewer it may reach it by chance."
+        return basis + more * (self.solved_for == "people" and not self.approximate)
 
 
 def power_plan(design: Design, question: PlanningQuestion, hypothesis: Hypothesis, people: int | None) -> PowerPlan:

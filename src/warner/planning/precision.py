@@ -212,6 +212,11 @@ def in_units(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 10**AMOUNT_DIGITS else f"{number:.{AMOUNT_DIGITS}g}"
 
 
+def share_text(share: float) -> str:
+    """Share in percent with three significant digits."""
+    return f"{100 * share:.3g} %"
+
+
 def measure_of(half_width: float | None, error: float | None) -> tuple[str, float | None]:
     """Return the measure and its goal; the half-width if there is no goal."""
     if half_width is not None and error is not None:
@@ -262,17 +267,6 @@ def _check_numbers(question: PlanningQuestion, numbers: AskedNumber) -> None:
 def check_people(people: Numbers) -> None:
     if isinstance(people, bool) or not isinstance(people, int | np.integer) or not 1 <= people <= LARGEST_TOTAL:
         raise ValueError(f"people must be a whole number from 1 to 2^53, but got {people!r}")
-
-
-class Measured(NamedTuple):
-    """Precision at a sample size; see the attributes of `warner.Plan`."""
-
-    answer: str | int | None
-    share: float
-    half_width: float
-    standard_error: float
-    error: float
-    smallest_share: float
 
 
 class Cases(NamedTuple):
@@ -328,30 +322,45 @@ class Precision(PlannedSample):
     @cached_property
     def cases(self) -> Cases:
         """Answers that the half-width may be for: a single one if the design is symmetric or has two answers."""
-        design, question = self.design, self.question
+        design, answer = self.design, self.question.answer
         if design.law.symmetry is not None:
-            return _alike(design.law.symmetry, question, design.law.counted_fraction)
-        identified = self._vertices.identified
-        if question.answer is not None and not identified[question.answer]:
+            return self._alike(design.law.symmetry)
+        every, identified = self._every
+        if answer is not None and not identified[answer]:
             raise ValueError(
                 f"answer must be one whose share the reports identify, but they do not identify that of "
-                f"{design.domain[question.answer]!r}: other answers lead to the same reports"
+                f"{design.domain[answer]!r}: other answers lead to the same reports"
             )
         if not identified.any():
             raise ValueError("the design must identify the share of some answer, but others lead to the same reports")
         places = np.flatnonzero(identified) if design.k > 2 else np.array([0])
-        return _unlike(self._vertices, question, places if question.answer is None else np.array([question.answer]))
+        places = places if answer is None else np.array([answer])
+        some = Cases._make(np.asarray(column)[places] for column in every)
+        return some._replace(reported=None, absent=None) if some.exact.all() else some
+
+    def _alike(self, alike: Symmetry) -> Cases:
+        question, base, gain = self.question, alike.base, alike.gain
+        place = question.answer or 0
+        share: Numbers = _nearest_to_half(base, gain) if question.share is None else question.share
+        if question.share is None and question.population is not None:
+            if question.answer is None:
+                place = int(np.abs(base + gain * question.population - 0.5).argmin())
+            share = question.population[place]
+        law = np.array([base]), np.array([gain]), np.array([True])
+        asked = self.design.law.counted_fraction * float(alike.asked)
+        return Cases(np.array([place]), np.array([share], dtype=np.float64), *law, asked=asked)
 
     @property
     def unidentified(self) -> Integers:
         """Positions of the answers whose shares are not identified."""
-        return np.flatnonzero([] if self.design.law.symmetry is not None else ~self._vertices.identified)
+        return np.flatnonzero([] if self.design.law.symmetry is not None else ~self._every[1])
 
     @cached_property
-    def _vertices(self) -> Vertices:
-        design, k = self.design, self.design.k
-        reported = design.law.probabilities(np.eye(k))
-        readout = design.law.readout(BOUNDLESS_PEOPLE * reported, np.full((k, 1), BOUNDLESS_PEOPLE))
+    def _every(self) -> tuple[Cases, Mask]:
+        """All answers, each with the least favorable answers of the others, and those whose shares are identified."""
+        design, question, k = self.design, self.question, self.design.k
+        vertices = design.law.probabilities(np.eye(k))  # of the reports, if all respondents have an answer
+        readout = design.law.readout(BOUNDLESS_PEOPLE * vertices, np.full((k, 1), BOUNDLESS_PEOPLE))
         base, gain, exact = (np.broadcast_to(part, k) for part in (readout.base, readout.gain, readout.exact))
         error = np.zeros((k, k)) if readout.error is None else np.broadcast_to(readout.error, (k, k))
         identified = exact | np.isfinite(error).all(axis=0)
@@ -359,29 +368,37 @@ class Precision(PlannedSample):
         variance = np.where(identified, BOUNDLESS_PEOPLE * np.square(np.where(identified, error, 0)), 0)
         within = np.diagonal(variance) + 1
         without = np.where(np.eye(k, dtype=bool), -np.inf, variance)
-        worst = np.clip((within - without.max(axis=0)) / 2, 0, 1)
-        share = np.where(exact, _nearest_to_half(base, gain), worst)
+        absent = vertices[without.argmax(axis=0)]
+        if question.share is None and question.population is not None:
+            shares = question.population
+            reported = np.broadcast_to(shares @ vertices, absent.shape)
+        else:
+            worst = np.clip((within - without.max(axis=0)) / 2, 0, 1)
+            shares = np.where(exact, _nearest_to_half(base, gain), worst)
+            shares = shares if question.share is None else np.full(k, float(question.share))
+            holding = shares[:, np.newaxis]
+            reported = holding * vertices + (1 - holding) * absent
         asked = np.broadcast_to(readout.trials, (k, k))[0] / BOUNDLESS_PEOPLE
-        return Vertices(reported, base, gain, exact, asked, identified, without.argmax(axis=0), share)
+        return Cases(np.arange(k), shares, base, gain, exact, reported, absent, asked), identified
 
     def half_width(self, n: float) -> float:
         return float(self._half_widths(self.simple(n)).max())
 
-    def at(self, n: float) -> Measured:
-        """Return all measures for n respondents, of the answer with the widest interval."""
+    def at(self, n: float) -> dict[str, Any]:
+        """Return the attributes of a plan of n respondents, of the answer with the widest interval."""
         error, n = self.error(n), self.simple(n)
         question, widths = self.question, self._half_widths(n)
         case = int(widths.argmax())
         is_chosen = question.answer is not None or (question.population is not None and question.share is None)
         any_answer = self.design.law.symmetry is not None and not is_chosen
-        return Measured(
-            answer=None if any_answer else self.design.domain[int(self.cases.places[case])],
-            share=float(self.cases.shares[case]),
-            half_width=float(widths[case]),
-            standard_error=float(self._standard_errors(n)[case]),
-            error=error,
-            smallest_share=self._smallest_share(n, case),
-        )
+        return {
+            "answer": None if any_answer else self.design.domain[int(self.cases.places[case])],
+            "share": float(self.cases.shares[case]),
+            "half_width": float(widths[case]),
+            "standard_error": float(self._standard_errors(n)[case]),
+            "error": error,
+            "smallest_share": self._smallest_share(n, case),
+        }
 
     def error(self, n: float) -> float:
         """Return the root-mean-square error of the unbiased shares, for the population or for the worst one."""
@@ -394,7 +411,12 @@ class Precision(PlannedSample):
                 squares = float(np.square(alike.base + alike.gain * population).sum())
             asked = n * self.design.law.counted_fraction * float(alike.asked)
             return math.sqrt(max(total - squares, 0) / (k * asked)) / abs(alike.gain)
-        errors = _unbiased_errors(self.design, self._populations, n)
+        populations = self._populations
+        reported = self.design.law.probabilities(populations)
+        readout = self.design.law.readout(n * reported, np.full((len(populations), 1), n))
+        errors = _binomial_errors(readout.base, readout.gain, populations, readout.trials)
+        if readout.error is not None:
+            errors = np.where(readout.exact, errors, readout.error)
         return float(np.sqrt(np.square(errors).mean(axis=-1)).max())
 
     @property
@@ -470,53 +492,6 @@ def anytime_half_width(readout: SamplingModel, alpha: float) -> float:
     return float(((high - low) / 2 * width / np.abs(readout.gain)).item())
 
 
-def _alike(alike: Symmetry, question: PlanningQuestion, counted: float) -> Cases:
-    base, gain = alike.base, alike.gain
-    place = question.answer or 0
-    share: Numbers = _nearest_to_half(base, gain) if question.share is None else question.share
-    if question.share is None and question.population is not None:
-        if question.answer is None:
-            place = int(np.abs(base + gain * question.population - 0.5).argmin())
-        share = question.population[place]
-    shares = np.array([share], dtype=np.float64)
-    law = np.array([base]), np.array([gain]), np.array([True])
-    return Cases(np.array([place]), shares, *law, asked=counted * float(alike.asked))
-
-
-class Vertices(NamedTuple):
-    """Sampling models of populations that all have one answer: arrays of shape (k,).
-
-    `reported`, of shape (k, columns), has the probability of each column if all respondents have an answer; `asked` is
-    the part of the respondents in a binomial count, `identified` is True for shares that reports identify, `other` is
-    the least favorable answer of the other respondents, and `share` the least favorable share.
-    """
-
-    reported: Array
-    base: Array
-    gain: Array
-    exact: Mask
-    asked: Array
-    identified: Mask
-    other: Integers
-    share: Array
-
-
-def _unlike(vertices: Vertices, question: PlanningQuestion, places: Integers) -> Cases:
-    """Return the cases of these answers; the true answers of the others are the least favorable ones if not known."""
-    base, gain, exact = vertices.base[places], vertices.gain[places], vertices.exact[places]
-    absent = vertices.reported[vertices.other[places]]
-    if question.share is None and question.population is not None:
-        shares = question.population[places]
-        reported = np.broadcast_to(question.population @ vertices.reported, absent.shape)
-    else:
-        shares = vertices.share[places] if question.share is None else np.full(places.size, float(question.share))
-        holding = shares[:, np.newaxis]
-        reported = holding * vertices.reported[places] + (1 - holding) * absent
-    law = (places, shares, base, gain, exact)
-    asked = vertices.asked[places]
-    return Cases(*law, asked=asked) if exact.all() else Cases(*law, reported, absent, asked)
-
-
 def _nearest_to_half(base: Numbers, gain: Numbers) -> Any:
     """Share at which the probability of a report of the answer is nearest to 1/2."""
     return np.clip((0.5 - base) / gain, 0.0, 1.0) + 0.0  # no minus zero
@@ -525,14 +500,6 @@ def _nearest_to_half(base: Numbers, gain: Numbers) -> Any:
 def _binomial_errors(base: Numbers, gain: Numbers, shares: Array, n: Numbers) -> Array:
     reported = base + gain * shares
     return np.asarray(np.sqrt(np.maximum(reported * (1 - reported), 0) / n) / np.abs(gain))
-
-
-def _unbiased_errors(design: Design, populations: Array, n: float) -> Array:
-    """Return the standard errors of all unbiased shares, of shape (populations, k), at expected counts."""
-    reported = design.law.probabilities(populations)
-    readout = design.law.readout(n * reported, np.full((len(populations), 1), n))
-    binomial = _binomial_errors(readout.base, readout.gain, populations, readout.trials)
-    return binomial if readout.error is None else np.where(readout.exact, binomial, readout.error)
 
 
 # Populations
@@ -595,7 +562,8 @@ class DesignEffect:
         """Design effect of the same sample under another design."""
         if self.pilot is None or self.shares is None or design == self.pilot:
             return self.value
-        here, there = (_simple_variance(one, self.shares, self.sets) for one in (self.pilot, design))
+        variances = (_variances(one, self.shares, self.sets) for one in (self.pilot, design))
+        here, there = (float(each[np.isfinite(each)].sum()) for each in variances)
         ratio = here / there if 0 < there < math.inf else 1.0
         return 1 + (self.value - 1) * (max(1.0, ratio) if self.value > 1 else min(1.0, ratio))
 
@@ -667,11 +635,6 @@ def _variances(design: Design, shares: Array, sets: Sets | None) -> Array:
     n = np.full((1, 1), float(LARGEST_TOTAL))
     squared = design.law.readout(n * design.law.probabilities(shares)[np.newaxis], n, sets).squared_errors()
     return float(LARGEST_TOTAL) * np.ravel(squared)
-
-
-def _simple_variance(design: Design, shares: Array, sets: Sets | None) -> float:
-    variances = _variances(design, shares, sets)
-    return float(variances[np.isfinite(variances)].sum())
 
 
 def _zipf(k: int, s: Any) -> Array:

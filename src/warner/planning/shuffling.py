@@ -99,9 +99,8 @@ def shuffled(design: Design, n: int, delta: float) -> float:
         return math.inf
     if low == high:
         return 0.0
-    return _smallest_epsilon(
-        _pair(symmetry, Fraction(high, low), design.k), min(int(n), MOST_SHUFFLED), delta, design.epsilon
-    )
+    pair = _pair(symmetry, Fraction(high, low), design.k)
+    return _smallest_epsilon(pair, min(int(n), MOST_SHUFFLED), delta, design.epsilon)
 
 
 def shufflable(design: Design, delta: float) -> Symmetry:
@@ -143,14 +142,6 @@ def _pair(symmetry: Symmetry, ratio: Fraction, k: int) -> _Pair:
     return _Pair(*map(float, (p - both, one, one, one, neither, both / ratio)))
 
 
-class _Grid(NamedTuple):
-    """Values of two of the counts, and weights that are a mean-preserving spread of their probabilities."""
-
-    other: Array
-    third: Array
-    weights: Array
-
-
 def _smallest_epsilon(pair: _Pair, n: int, delta: float, local: float) -> float:
     """Smallest proven epsilon, by bisection."""
     tail = TAIL_PART * delta
@@ -166,45 +157,44 @@ def _smallest_epsilon(pair: _Pair, n: int, delta: float, local: float) -> float:
     return bisected(proven, high / 2, high, steps=EPSILON_HALVINGS)[1]
 
 
-def _delta(epsilon: float, pair: _Pair, n: int, grid: _Grid) -> float:
+def _delta(epsilon: float, pair: _Pair, n: int, grid: tuple[Array, Array, Array]) -> float:
     """Upper bound of the expectation, without the tails that the grid leaves out."""
+    other, third, weights = grid
     growth = math.exp(epsilon)
     gain = (pair.larger - pair.smaller * growth) * (1 + 1e-15)
     if gain <= 0:
         return 0.0
-    loss = (pair.larger * growth - pair.smaller) * grid.other + pair.third * math.expm1(epsilon) * grid.third
-    remaining = n - grid.other - grid.third  # trials of the one answer
+    loss = (pair.larger * growth - pair.smaller) * other + pair.third * math.expm1(epsilon) * third
+    remaining = n - other - third  # trials of the one answer
     chance = pair.blanket / (1 - pair.blanket - pair.neither - pair.both)
     least = np.floor(loss / gain * (1 - 1e-14)) + 1
     # E (gain X - loss)+ of a binomial X, by its upper tails P(X >= least); x P(X = x) is a tail of one trial less.
     first = gain * remaining * chance * at_least(least - 1, remaining - 1, chance)
     second = loss * at_least(least, remaining, chance)
     expected = first * (1 + TAIL_ERROR) - second * (1 - TAIL_ERROR)
-    return float((grid.weights * np.maximum(expected, 0)).sum() / (n * pair.blanket) * (1 + SUM_ERROR))
+    return float((weights * np.maximum(expected, 0)).sum() / (n * pair.blanket) * (1 + SUM_ERROR))
 
 
-def _grid(epsilon: float, pair: _Pair, n: int, tail: float) -> _Grid:
-    """Values of the counts of the other answer and of neither, with the reports of both spread over them.
+def _grid(epsilon: float, pair: _Pair, n: int, tail: float) -> tuple[Array, Array, Array]:
+    """Values of the counts of the other answer and of neither, and a mean-preserving spread of their probabilities.
 
-    Given both counts, the expectation is decreasing and convex in each: one more draw of the other answer, instead of
-    anything else, subtracts a non-negative amount that is independent of the next draw's. So a mean-preserving move of
-    probability from inside a cell to its two ends does not decrease the expectation.
+    The reports of both are spread over them. Given both counts, the expectation is decreasing and convex in each: one
+    more draw of the other answer, instead of anything else, subtracts a non-negative amount that is independent of the
+    next draw's. So a mean-preserving move of probability from inside a cell to its two ends does not decrease it.
     """
     one = pair.blanket - pair.both * math.expm1(-epsilon)
     neither = pair.neither + pair.both * math.exp(-epsilon)
     other, weights = _mean_preserving_spread(n, one, tail, GRID_NODES[0])
     if not neither:
-        return _Grid(other, np.zeros_like(other), weights)
+        return other, np.zeros_like(other), weights
     chance = neither / (1 - one)
     parts = [
         (value, weight, *_mean_preserving_spread(n - int(value), chance, tail, GRID_NODES[1], coarse=True))
         for value, weight in zip(other, weights, strict=True)
     ]
-    return _Grid(
-        np.concatenate([np.full(third.size, value) for value, _, third, _ in parts]),
-        np.concatenate([third for _, _, third, _ in parts]),
-        np.concatenate([weight * inner for _, weight, _, inner in parts]),
-    )
+    values = np.concatenate([np.full(third.size, value) for value, _, third, _ in parts])
+    spread = np.concatenate([weight * inner for _, weight, _, inner in parts])
+    return values, np.concatenate([third for _, _, third, _ in parts]), spread
 
 
 def _mean_preserving_spread(

@@ -14,18 +14,18 @@ import numpy as np
 from scipy.special import bdtr
 
 from warner.arrays import LARGEST_TOTAL, objects
+from warner.designs.facts import full_symmetry
 from warner.numerics import first_true
 from warner.planning.mechanisms import compared
-from warner.planning.number_precision import follows_epsilon, precision_of, with_epsilon
-from warner.planning.precision import MEASURES, check_people
-from warner.planning.wording import epsilon_sentence
+from warner.planning.number_precision import SMALLEST_EPSILON, follows_epsilon, precision_of, with_epsilon
+from warner.planning.precision import MEASURES, check_people, in_units, share_text, with_article
 from warner.results import Column, TableResult
-from warner.text import counted, percent, wrapped
+from warner.text import certainties, counted, percent, points, rounded_up, wrapped
 from warner.typesetting import Printed, cells, percent_cells, plain_table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from matplotlib.axes import Axes
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from warner.planning.mechanisms import Mechanisms
     from warner.planning.precision import PlanningQuestion
 
+PUBLISHED_EPSILONS = (1.1, 2.6)  # range in the table of docs/how-to/sample-size.md
 GRID_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 GRID_PEOPLE = (0.1, 0.3, 1, 3, 10)  # times the sample size of the plan
 
@@ -78,13 +79,16 @@ class SurveyPlan(TableResult):
         return plain_table(self._printed()._replace(notes=()))
 
     def _facts(self) -> Document:
-        """Return the design, and the fields of the plan."""
         known = {name: getattr(self, name) for name in self.fields}
         return {"format": "warner plan", "version": 1, "design": self.design.to_dict(), **known}
 
     def text(self) -> str:
         """Sentences of the plan as wrapped text, with what its epsilon means for a respondent."""
-        return wrapped([*self.sentences(), epsilon_sentence(self.design)])
+        bounded = self.epsilon < math.inf
+        means = f"{certainties(self.epsilon)}." if bounded else "a report can show an answer with certainty."
+        low, high = PUBLISHED_EPSILONS
+        published = f"Published surveys used epsilons from {low} to {high} for a question."
+        return wrapped([*self.sentences(), f"What epsilon means: {means} {published}"])
 
 
 class PlottedPlan(SurveyPlan):
@@ -93,6 +97,7 @@ class PlottedPlan(SurveyPlan):
     design: Design
     people: int
     question: PlanningQuestion
+    advice: tuple[str, ...]
 
     @property
     def each(self) -> str:
@@ -112,6 +117,33 @@ class PlottedPlan(SurveyPlan):
     @abstractmethod
     def conditions(self) -> list[str]:
         """Return a short phrase with the conditions of the measure."""
+
+    @cached_property
+    def design_effect(self) -> float:
+        """Ratio of the sample size that is needed to that of a simple random sample."""
+        return precision_of(self.design, self.question).design_effect
+
+    def _design_effect(self) -> Iterator[str]:
+        if (effect := self.question.effect) is not None:
+            drawn = "as given" if effect.pilot is None else "the sample is drawn like the pilot"
+            yield (
+                f"Design effect: {self.design_effect:.3g} ({drawn}); the required sample size is that many times the "
+                "size of a simple random sample."
+            )
+
+    def _grid(
+        self, epsilons: Sequence[float] | None, people: Sequence[int] | None, usual: Sequence[int]
+    ) -> tuple[list[Column], list[Design], Sequence[int]]:
+        """Return the columns, the designs and the sample sizes of a grid with a row for each pair of them.
+
+        If not given, epsilons are 0.25 to 4 and that of the plan, and sample sizes are the usual ones.
+        """
+        epsilons, people = self.grid_epsilons() if epsilons is None else epsilons, usual if people is None else people
+        for n in people:
+            check_people(n)
+        share = self.question.share_asked
+        designs = [self.design if x == self.epsilon else with_epsilon(self.design, x, share) for x in epsilons]
+        return self.grid_columns(epsilons, people), designs, people
 
     def grid_epsilons(self, apart: float = 1.0) -> list[float]:
         """Return the epsilon of the plan and some usual epsilons that differ from it by more than this factor."""
@@ -202,11 +234,6 @@ class Tradeoff(PlottedPlan):
         return self.question.population
 
     @cached_property
-    def design_effect(self) -> float:
-        """Ratio of the sample size that is needed to that of a simple random sample, for the same precision."""
-        return precision_of(self.design, self.question).design_effect
-
-    @cached_property
     def mechanisms(self) -> Mechanisms | None:
         """All mechanisms at this epsilon, by the same formulas, with a recommendation.
 
@@ -222,33 +249,14 @@ class Tradeoff(PlottedPlan):
         return None
 
     def _columns(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> list[Column]:
-        """Return the half-width, and the error, over a grid of epsilons and sample sizes.
+        """Return the half-width and, except for quantiles, the error over a grid of epsilons and sample sizes.
 
-        Parameters
-        ----------
-        epsilons : sequence of float, optional
-            The epsilons of the rows; if not given, 0.25 to 4 and that of the plan.
-        people : sequence of int, optional
-            The sample sizes; if not given, from a tenth of the plan's to ten times as many.
-
-        Returns
-        -------
-        list of Column
-            ``epsilon``, ``people``, ``half_width`` and, except for quantiles, ``error``: a row for each pair of an
-            epsilon and a sample size, in the order of the epsilons.
+        If not given, sample sizes are from a tenth of the plan's to ten times as many.
         """
-        epsilons = self.grid_epsilons() if epsilons is None else epsilons
-        if people is None:
-            people = sorted({min(max(1, _two_digits(self.people * times)), LARGEST_TOTAL) for times in GRID_PEOPLE})
-        for n in people:
-            check_people(n)
-        designs = [
-            self.design if epsilon == self.epsilon else with_epsilon(self.design, epsilon, self.question.share_asked)
-            for epsilon in epsilons
-        ]
+        usual = sorted({min(max(1, _two_digits(self.people * times)), LARGEST_TOTAL) for times in GRID_PEOPLE})
+        columns, designs, people = self._grid(epsilons, people, usual)
         planned = [precision_of(design, self.question) for design in designs]
         pairs = [(precision, float(n)) for precision in planned for n in people]
-        columns = self.grid_columns(epsilons, people)
         for measure in planned[0].measures:
             reached = np.array([getattr(precision, measure)(n) for precision, n in pairs])
             shown = partial(cells, self.question.scale * reached)
@@ -265,6 +273,40 @@ class Tradeoff(PlottedPlan):
         mechanisms = None if self.mechanisms is None else self.mechanisms.to_dict()
         return super()._facts() | {"advice": list(self.advice), "mechanisms": mechanisms}
 
+    def _solution(self) -> str:
+        """Sentence that answers the question of the plan."""
+        question, one, share = self.question, self.people == 1, self.question.share_asked
+        people = counted(self.people, "respondent", "respondents")
+        about = question.about if share is None else f" for a share of {share_text(share)}"
+        epsilon, measure = f"epsilon {self.design.shown_epsilon()}", with_article(self.measure)
+        goal = f"{measure} of {question.amount(self.goal)}{about}"
+        if self.solved_for == "people":
+            return f"{people} {'is' if one else 'are'} needed for {goal} at {epsilon}."
+        if self.solved_for == "epsilon":
+            searched = self.epsilon > SMALLEST_EPSILON
+            smallest = "the smallest" if searched else "enough, and the smallest that is considered,"
+            return f"E{epsilon[1:]} is {smallest} with which {people} {'reaches' if one else 'reach'} {goal}."
+        reached, nothing = getattr(self, self.measure), ""
+        if question.numbers is not None:
+            amount = in_units(reached)
+            if 2 * reached >= question.numbers.width:
+                nothing = ": nothing can be learned about it"
+        else:
+            amount = capped(reached)
+            if reached >= 1 and self.measure == "half_width":
+                nothing = ": nothing can be learned about a single answer"
+        return f"{people} at {epsilon} {'gives' if one else 'give'} {measure} of {amount}{about}{nothing}."
+
+    def _shuffled(self) -> Iterator[str]:
+        central, epsilon = self.shuffled_epsilon, self.design.shown_epsilon()
+        if central == self.epsilon:
+            yield f"Shuffled reports: no better than epsilon {epsilon} can be proven at delta {self.delta:g}."
+        elif central is not None:
+            yield (
+                "Shuffled reports: if an honest shuffler mixes them, all of them together have a central epsilon of at "
+                f"most {rounded_up(central, 4)} at delta {self.delta:g} (proven with the privacy blanket)."
+            )
+
     def grid_text(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> str:
         """Grid with a row for each sample size, and a column for each epsilon."""
         table = self.table(epsilons, people)
@@ -280,6 +322,24 @@ class Tradeoff(PlottedPlan):
 def _two_digits(number: float) -> int:
     unit = int(10 ** max(0, math.floor(math.log10(max(number, 1))) - 1))
     return round(number / unit) * unit
+
+
+def design_sentence(design: Design, of: str = "Design") -> str:
+    happens = ""
+    if (symmetry := full_symmetry(design.law)) is not None:
+        truth = "the truth is reported" if design.law.exclusive else "a report names the true answer"
+        happens = f"; {truth} with probability {float(symmetry.p):.4g}, each other answer with {symmetry.base:.4g}"
+    name = getattr(design, "name", "") or design.mechanism  # a survey design has a name
+    return f"{of}: {name}, {design.k:,} answers, epsilon {design.shown_epsilon()}{happens}."
+
+
+def capped(difference: float) -> str:
+    """Difference in percentage points, or "more than 100".
+
+    >>> capped(0.03), capped(12_500.0)
+    ('3 percentage points', 'more than 100 percentage points')
+    """
+    return points(difference) if difference <= 1 else "more than 100 percentage points"
 
 
 PROBABLY = 0.95  # probability that each question is asked of so many respondents
@@ -336,7 +396,6 @@ class SplitPlan(SurveyPlan):
         return "Precision of the shares of each question"
 
     def _footnotes(self, *_: Any, **options: Any) -> list[str]:
-        """Return the sentences of the plan."""
         return self.sentences()
 
     def sentences(self) -> list[str]:
