@@ -45,7 +45,7 @@ from warner.service.sharing import BROWSER_WARNING, CADDY_LINES, REAL_CERTIFICAT
 from warner.service.writer import StoppedError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -53,9 +53,6 @@ if TYPE_CHECKING:
     from warner.documents import Document
     from warner.service.stores.contract import Collected
     from warner.service.survey import Survey
-
-
-# Dashboard
 
 
 MOST_STREAMS = 64
@@ -110,10 +107,10 @@ def dashboard_app(
     routes = [
         Route("/", pages.shell, methods=["GET"]),
         Route("/dashboard", pages.shell, methods=["GET"]),
-        Route("/dashboard/live", pages.live, methods=["GET"]),
-        Route("/dashboard/export", pages.export, methods=["GET"]),
-        Route("/dashboard/close", pages.close, methods=["POST"]),
-        Route("/dashboard/code.svg", pages.code, methods=["GET"]),
+        Route("/dashboard/live", pages.within(pages.live), methods=["GET"]),
+        Route("/dashboard/export", pages.within(pages.export), methods=["GET"]),
+        Route("/dashboard/close", pages.within(pages.close), methods=["POST"]),
+        Route("/dashboard/code.svg", pages.within(pages.code), methods=["GET"]),
         Route("/dashboard/{name}", _asset, methods=["GET"]),
         Route("/favicon.ico", Response(DASHBOARD_ICON, media_type="image/svg+xml"), methods=["GET"]),
     ]
@@ -232,6 +229,14 @@ class Pages:
     def admitted(self, request: Request) -> bool:
         return self.admission.admits(request.cookies.get(self.cookie, ""))
 
+    def within(self, endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        """Return an endpoint that needs a session."""
+
+        async def admitted(request: Request) -> Response:
+            return await endpoint(request) if self.admitted(request) else PlainTextResponse(STRANGER_TEXT, 403)
+
+        return admitted
+
     async def shell(self, request: Request) -> Response:
         """Return the page; a request with the key starts a session.
 
@@ -249,14 +254,10 @@ class Pages:
         return reply
 
     async def live(self, request: Request) -> Response:
-        if not self.admitted(request):
-            return _stranger()
         events = self.board.events(request.headers.get("last-event-id"), lambda: self.admitted(request))
         return StreamingResponse(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
     async def export(self, request: Request) -> Response:
-        if not self.admitted(request):
-            return _stranger()
         ending, question = request.query_params.get("format", ""), request.query_params.get("question")
         async with self.exporting:
             collected = await self.board.source.collected()
@@ -270,16 +271,12 @@ class Pages:
         return Response(export.content, media_type=export.kind, headers={"content-disposition": disposition})
 
     async def code(self, request: Request) -> Response:
-        if not self.admitted(request):
-            return _stranger()
         if not self.code_link:
             return PlainTextResponse("there is no such file\n", 404)
         return Response(qr_svg(self.code_link), media_type="image/svg+xml")
 
     async def close(self, request: Request) -> Response:
         """Close the survey permanently; the request must name its fingerprint."""
-        if not self.admitted(request):
-            return _stranger()
         body = b""
         async for chunk in request.stream():
             body += chunk
@@ -289,10 +286,6 @@ class Pages:
             return JSONResponse({"closed": False}, 400)
         await self.board.source.close()
         return JSONResponse({"closed": True})
-
-
-def _stranger() -> Response:
-    return PlainTextResponse(STRANGER_TEXT, 403)
 
 
 async def _asset(request: Request) -> Response:

@@ -1,28 +1,21 @@
 """Numbers and sentences of the dashboard, and the expected precision of a survey.
 
-**Intervals.** An open survey is watched, so its intervals hold however often you look. They stay when it is closed by
-hand, because that decision may depend on the results. If the survey reaches the number of responses fixed in its file
-(``stop``), intervals for one look take their place. The goodness-of-fit check is made once, when the survey is closed,
-because a repeated test raises a false alarm sooner or later.
-
-**Groups** are shown only after the closing. A step has at least ``batch`` responses, but a small group may have only
-one of them, whose report would be the difference of two steps.
-
-**Questions that are drawn** have fewer reports than the survey has responses. If several options can apply, each has a
-row of its own; these shares need not sum to one.
-
-**Expected precision** of each question refers to intervals for one look if the file fixes the number of responses,
-otherwise to any-time intervals. For numbers it is that of the mean of evenly distributed numbers.
+An open survey is watched, so its intervals hold however often you look. They stay when it is closed by hand, because
+that decision may depend on the results. Intervals for one look take their place at the number of responses fixed in the
+file (``stop``). The goodness-of-fit check is made once, when the survey is closed, because a repeated test raises a
+false alarm sooner or later. Groups are shown only after the closing: a step has at least ``batch`` responses, but a
+small group may have only one of them, whose report would be the difference of two steps.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,7 +40,7 @@ from warner.results import formulas_in, plain
 from warner.text import counted, level_text, percent, points, printable, sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -86,23 +79,19 @@ def anytime(survey: Survey, invited: int) -> bool:
 @lru_cache(maxsize=1024)
 def half_width(design: Design, people: int, *, anytime: bool) -> float | None:
     """Return the largest half-width of the interval of an answer after `n` reports; None if it has no interval."""
-    if design.epsilon == 0:  # shares are not identified
-        return None
-    try:
-        return Precision(design, _measure(anytime=anytime)).half_width(float(people))
-    except ValueError:  # not identified either
-        return None
+    with suppress(ValueError):  # not identified either
+        if design.epsilon > 0:  # else shares are not identified
+            return Precision(design, _measure(anytime=anytime)).half_width(float(people))
+    return None
 
 
 @lru_cache(maxsize=1024)
 def needed(design: Design, goal: float, *, anytime: bool) -> int | None:
     """Return the number of reports at which no half-width exceeds the goal; None if no number is enough."""
-    if design.epsilon == 0:
-        return None
-    try:
-        return fewest_people(design, _measure(anytime=anytime), goal)
-    except ValueError:  # no number is enough
-        return None
+    with suppress(ValueError):  # no number is enough
+        if design.epsilon > 0:
+            return fewest_people(design, _measure(anytime=anytime), goal)
+    return None
 
 
 def of_numbers(design: Design) -> bool:
@@ -273,10 +262,7 @@ def reading(collected: Collected) -> Document:
         "epsilon": _shown_epsilon(survey.shown_epsilon),
         "days": list(_days(collected.days)),
         "half_widths": list(HALF_WIDTHS),
-        "questions": [
-            (_open_question if question.open else _listed_question)(collected, question)
-            for question in survey.questions
-        ],
+        "questions": [_QuestionData(collected, question).fields() for question in survey.questions],
     }
 
 
@@ -312,68 +298,228 @@ def _days(days: dict[str, int]) -> Iterator[Document]:
         yield {"day": day, "responses": days.get(day, 0)}
 
 
-# A question
+class _QuestionData:
+    """Content of the dashboard on one question."""
 
+    def __init__(self, collected: Collected, question: Question) -> None:
+        self.collected, self.survey, self.question = collected, collected.survey, question
+        self.closed = collected.state == "closed"
 
-def _fields(collected: Collected, question: Question, reports: int, skipped: int) -> Document:
-    """Return all fields of a question, empty where they depend on the reports."""
-    design, drawn = question.design, collected.survey.ask is not None
-    blank = " or ".join(["not asked"] * drawn + ["skipped"] * question.optional)
-    return {
-        "id": question.id,
-        "text": legible(question.text),
-        "help": legible(question.help or ""),
-        "mode": question.mode,
-        "design": [legible(text) for text in (*design.sentences(), collected.survey.lost(question)) if text],
-        "epsilon": _shown_epsilon(design.shown_epsilon()),
-        "reports": reports,
-        "skipped": skipped if blank and question.drawn == len(question.items) else None,
-        "blank": blank,
-        "prospect": prospects(collected.survey, collected.invited)[question.id],
-        "needed": [],
-        "refused": "",
-        "numbers": [],
-        "answers": [],
-        "left_out": 0,
-        "rest": "",
-        "made": None,
-        "supporting": False,
-        "interval": None,
-        "sample": None,
-        "influence": "",
-        "check": None,
-        "groups": [],
-        "found": None,
-        "formulas": "",
-    }
+    def fields(self) -> Document:
+        return self._open() if self.question.open else self._listed()
 
+    def _blank(self, reports: int, skipped: int) -> Document:
+        """Return all fields of a question, empty where they depend on the reports."""
+        question, design, drawn = self.question, self.question.design, self.survey.ask is not None
+        blank = " or ".join(["not asked"] * drawn + ["skipped"] * question.optional)
+        return {
+            "id": question.id,
+            "text": legible(question.text),
+            "help": legible(question.help or ""),
+            "mode": question.mode,
+            "design": [legible(text) for text in (*design.sentences(), self.survey.lost(question)) if text],
+            "epsilon": _shown_epsilon(design.shown_epsilon()),
+            "reports": reports,
+            "skipped": skipped if blank and question.drawn == len(question.items) else None,
+            "blank": blank,
+            "prospect": prospects(self.survey, self.collected.invited)[question.id],
+            **{name: [] for name in ("needed", "numbers", "answers", "groups")},
+            **dict.fromkeys(("refused", "rest", "influence", "formulas"), ""),
+            **dict.fromkeys(("made", "interval", "sample", "check", "found")),
+            "left_out": 0,
+            "supporting": False,
+        }
 
-def _open_question(collected: Collected, question: Question) -> Document:
-    """Return the number of reports to a free-text question and, after the closing, the detected answers."""
-    items = [item.question for item in collected.survey.items]
-    cells = collected.cells[items.index(question)].sum(axis=0)
-    fields = _fields(collected, question, int(cells[0]), int(cells[1:].sum()))
-    fields |= {"found": {"text": [], "interval": ""}}
-    if collected.state == "open" or not cells[0]:
-        return fields
-    try:
-        tally = collected.open_tally(question.id)
+    def _open(self) -> Document:
+        """Return the number of reports to a free-text question and, after the closing, the detected answers."""
+        items = [item.question for item in self.survey.items]
+        cells = self.collected.cells[items.index(self.question)].sum(axis=0)
+        fields = self._blank(int(cells[0]), int(cells[1:].sum())) | {"found": {"text": [], "interval": ""}}
+        if not self.closed or not cells[0]:
+            return fields
+        try:
+            tally = self.collected.open_tally(self.question.id)
+            discovery = discover(tally, level=PROSPECT_LEVEL)
+        except ValueError as error:  # such as a level without reports
+            return fields | {"refused": legible(str(error))}
+        (findings,) = discovery.findings
+        sentences = map(sentence, (discovery.promise(), *discovery.remarks(findings)))
+        return fields | {
+            "answers": _detected_answers(findings),
+            "left_out": max(0, len(findings.values) - ANSWERS_SHOWN),
+            "supporting": True,
+            "formulas": legible(formulas_in(discovery.table())),
+            "groups": [self._open_group(group) for group in self.survey.groups],
+            "found": {
+                "text": [legible(text) for text in (*sentences, tally.left_out()) if text],
+                "interval": f"{level_text(discovery.level)} interval, given that the answer was found",
+            },
+        }
+
+    def _open_group(self, group: Group) -> Document:
+        """Search the reports of each value of a group separately."""
+        tally = self.collected.open_tally(self.question.id, by=(group.id,))
         discovery = discover(tally, level=PROSPECT_LEVEL)
-    except ValueError as error:  # such as a level without reports
-        return fields | {"refused": legible(str(error))}
-    (findings,) = discovery.findings
-    sentences = map(sentence, (discovery.promise(), *discovery.remarks(findings)))
-    return fields | {
-        "answers": _detected_answers(findings),
-        "left_out": max(0, len(findings.values) - ANSWERS_SHOWN),
-        "supporting": True,
-        "formulas": legible(formulas_in(discovery.table())),
-        "groups": [_open_group(collected, question, group) for group in collected.survey.groups],
-        "found": {
-            "text": [legible(text) for text in (*sentences, tally.left_out()) if text],
-            "interval": f"{level_text(discovery.level)} interval, given that the answer was found",
-        },
-    }
+        reports = np.bincount(tally.rows[1], minlength=len(group.values))
+        values = [
+            {"value": legible(value), "reports": plain(n), "numbers": [], "answers": _detected_answers(findings)}
+            for value, n, findings in zip(group.values, reports, discovery.findings, strict=True)
+        ]
+        promise = sentence(discovery.promise())
+        return {"id": group.id, "text": legible(group.text), "values": values, "promise": promise}
+
+    def _listed(self) -> Document:
+        question, tally = self.question, self.collected.tally(self.question.id)
+        # A report to one of several options counts for one of them; a report of one label, for all.
+        design, each = tally.design, np.atleast_1d(tally.n)
+        reports = int(each.sum() if question.drawn < len(question.items) else each[0])
+        fields = self._blank(reports, int(np.atleast_1d(tally.missing)[0]))
+        if words := unkept(design):
+            fields["design"].append(
+                legible(f"Not valid here: the statements above about several reports, because {words}.")
+            )
+        widths = () if of_numbers(design) else HALF_WIDTHS
+        fields |= {
+            "needed": [self._still_needed(width, reports) for width in widths],
+            "made": None if tally.counts_answers or question.several else self._report_counts(tally),
+            "supporting": tally.counts_answers and not design.law.exclusive,
+        }
+        if not reports:
+            return fields
+        try:
+            return fields | self._evidence(tally)
+        except ValueError as error:  # such as shares that are not identified
+            return fields | {"refused": legible(str(error))}
+
+    def _still_needed(self, half_width: float, reports: int) -> list[int] | None:
+        """Return the total and the remaining number of respondents needed for a half-width at the end of the survey."""
+        chance, any_look = self.survey.chance(self.question), anytime(self.survey, self.collected.invited)
+        enough = needed(self.question.estimated_design, half_width, anytime=any_look)
+        if enough is None:
+            return None
+        people = responses_needed(enough, chance)
+        return [people, max(people - (reports if chance == 1 else self.collected.responses), 0)]
+
+    def _report_counts(self, tally: Tally) -> list[Document]:
+        counts, columns = tally.counts.tolist(), tally.design.law.columns
+        order = sorted(range(len(counts)), key=lambda index: -counts[index])[:ANSWERS_SHOWN]
+        indices = sorted(order) if len(counts) <= ANSWERS_SHOWN else order
+        label = self.question.shown if self.question.mode == "person" else str
+        return [{"label": legible(label(columns[index])), "reports": counts[index]} for index in indices]
+
+    def _evidence(self, tally: Tally) -> Document:
+        """Return the estimates of a question that has reports; those for the sample once the survey is closed."""
+        result = estimated(tally)
+        return {
+            **self._shares(result, confidence(self.collected)),
+            "sample": self._shares(result, Confidence(PROSPECT_LEVEL, "realised")) if self.closed else None,
+            "influence": "" if self.question.several else influence_text(tally, 1, result.method),
+            "formulas": legible(formulas_in(answer_columns(tally))),
+            "check": self._checked(tally) if self.closed else None,
+        }
+
+    def _shares(self, result: Estimate, intervals: Confidence) -> Document:
+        """Return the estimates with these intervals, by group if the survey is closed."""
+        question, k = self.question, result.tally.k
+        numbers, ranges, table = self._table(result, intervals)
+        one = not ranges and not question.several and rows_mirrored(table, k)
+        rows = np.arange(1) if one else np.arange(len(ranges)) if ranges else _rows_shown(table["share"])
+        groups = self.survey.groups if self.closed else ()
+        return {
+            "numbers": [_number(number) for number in numbers],
+            "answers": [self._answer(table, row) for row in rows],
+            "left_out": 0 if one or ranges else len(table["value"]) - len(rows),
+            "rest": self._answer(table, 1)["label"] if one else "",
+            "interval": self._interval(result, intervals),
+            "groups": [self._group(group, intervals, rows) for group in groups],
+        }
+
+    def _group(self, group: Group, intervals: Confidence, rows: Any) -> Document:
+        several, size = self.question.several, len(group.values)
+        tally = self.collected.tally(self.question.id, by=(group.id,))
+        numbers, _, table = self._table(estimated(tally), intervals)
+        # Options come first among the groups of a tally, and answers last.
+        row_step, group_step = (size, 1) if several else (1, len(table["value"]) // size)
+        values = []
+        for index, value in enumerate(group.values):
+            answers = [self._answer(table, index * group_step + row * row_step) for row in rows]
+            reports = tally.n[index::size].sum() if several and several.at_most is None else tally.n[index]
+            known = [_number(number, index) for number in numbers]
+            values.append({"value": legible(value), "reports": plain(reports), "numbers": known, "answers": answers})
+        return {"id": group.id, "text": legible(group.text), "values": values}
+
+    def _table(
+        self, result: Estimate, intervals: Confidence
+    ) -> tuple[Sequence[Mean | Quantile], list[range], dict[str, Counts]]:
+        """Return mean and median of numbers, ranges of too many numbers, and shares of answers or ranges by group.
+
+        Of several options, the shares are those of yes by option, with the number of reports to each.
+        """
+        tally, numbers, ranges = result.tally, result._mean_and_median(intervals) or (), list[range]()
+        if numbers and tally.k > ANSWERS_SHOWN and self.question.labels is None:
+            ranges = list(starmap(range, pairwise(i * tally.k // RANGES_SHOWN for i in range(RANGES_SHOWN + 1))))
+        if not ranges:
+            table = result._arrays(intervals)
+            if self.question.several is None:
+                return numbers, ranges, table
+            first = {name: column[::2] for name, column in table.items()}
+            return numbers, ranges, first | {"value": first[OPTION], "reports": tally.n}
+        ends = limits(tally, intervals, sets=[list(places) for places in ranges])
+        shares = np.stack([result.shares[..., places.start : places.stop].sum(axis=-1) for places in ranges], axis=-1)
+        low, high, shares = ends.low.ravel(), ends.high.ravel(), shares.ravel()
+        figures = ([_figure(tally.domain[place]) for place in (places[0], places[-1])] for places in ranges)
+        names = np.tile(objects(map(" to ".join, figures)), len(ends.low))
+        outside = (shares < low) | (shares > high)
+        return numbers, ranges, {"value": names, "share": shares, "low": low, "high": high, "outside": outside}
+
+    def _answer(self, table: dict[str, Counts], row: int) -> Document:
+        label: Label = plain(table["value"][row])
+        numbers = {name: plain(table[name][row]) for name in ("share", "low", "high", "outside")}
+        shown = {name: _percent(numbers[name]) for name in ("share", "low", "high")}
+        text = str(label) if self.question.mode == "person" else self.question.shown(label)
+        reports = plain(table["reports"][row]) if "reports" in table else None
+        return {"label": legible(text), "reports": reports, **numbers, "shown": shown}
+
+    def _interval(self, result: Estimate, intervals: Confidence) -> Document:
+        """Return the kind of the intervals and a sentence on their coverage."""
+        miss, approximate = level_text(1 - intervals.level), result._approximate(intervals)
+        about = "about" if approximate else "at most"
+        if intervals.target == "realised":
+            promise = f"It misses the share among these respondents with a probability of {about} {miss}."
+            if not self.collected.fixed:
+                promise += " It assumes that the survey was not closed because of its results."
+        elif intervals.anytime:
+            promise = (
+                "It holds however often you look, and whenever the survey is closed: the probability that it ever "
+                f"misses the true share is at most {miss}. {self._why_anytime()}"
+            )
+        else:
+            promise = (
+                f"The survey file fixed the number of responses, {self.collected.responses:,}, before the first of "
+                f"them: at that number, it misses the true share with a probability of {about} {miss}."
+            )
+        used = (method for method in result._limits(intervals).methods if method in INTERVAL_METHODS)
+        how = "; ".join(INTERVAL_METHODS[method] for method in used)
+        return {"name": f"{_kind(intervals, approximate=approximate)}{intervals}", "promise": promise, "how": how}
+
+    def _why_anytime(self) -> str:
+        """Return a sentence on when the narrower interval for a single look is valid."""
+        stop, narrower = self.survey.stop, "The narrower interval for one look"
+        if stop is None:
+            return f"{narrower} is right only where the survey file fixes the number of responses beforehand (stop)."
+        if not self.closed:
+            return f"{narrower} is shown once all {stop:,} responses are there."
+        return (
+            f"{narrower} would be right only at the {stop:,} responses that the survey file fixes; the survey was "
+            "closed before."
+        )
+
+    def _checked(self, tally: Tally) -> Document:
+        """Return the verdict of the check and, for a survey that was stopped by hand, its assumption."""
+        result, rests = check(tally, level=PROSPECT_LEVEL), ""
+        if not self.collected.fixed:
+            rests = "Its p-values are for a number of responses that was fixed beforehand."
+        return {"fits": result.fits, "verdict": legible(result.verdict()), "rests": rests}
 
 
 def _detected_answers(findings: GroupFindings) -> list[Document]:
@@ -388,131 +534,15 @@ def _detected_answers(findings: GroupFindings) -> list[Document]:
     return answers
 
 
-def _open_group(collected: Collected, question: Question, group: Group) -> Document:
-    """Search the reports of each value of a group separately."""
-    tally = collected.open_tally(question.id, by=(group.id,))
-    discovery = discover(tally, level=PROSPECT_LEVEL)
-    reports = np.bincount(tally.rows[1], minlength=len(group.values))
-    values = [
-        {"value": legible(value), "reports": plain(n), "numbers": [], "answers": _detected_answers(findings)}
-        for value, n, findings in zip(group.values, reports, discovery.findings, strict=True)
-    ]
-    return {"id": group.id, "text": legible(group.text), "values": values, "promise": sentence(discovery.promise())}
-
-
-def _listed_question(collected: Collected, question: Question) -> Document:
-    tally = collected.tally(question.id)
-    # A report to one of several options counts for one of them; a report of one label, for all.
-    design, each = tally.design, np.atleast_1d(tally.n)
-    reports = int(each.sum() if question.drawn < len(question.items) else each[0])
-    fields = _fields(collected, question, reports, int(np.atleast_1d(tally.missing)[0]))
-    if words := unkept(design):
-        fields["design"].append(
-            legible(f"Not valid here: the statements above about several reports, because {words}.")
-        )
-    fields |= {
-        "needed": []
-        if of_numbers(design)
-        else [_still_needed(collected, question, width, reports) for width in HALF_WIDTHS],
-        "made": None if tally.counts_answers or question.several else _report_counts(question, tally),
-        "supporting": tally.counts_answers and not design.law.exclusive,
-    }
-    if not reports:
-        return fields
-    try:
-        return fields | _evidence(collected, question, tally)
-    except ValueError as error:  # such as shares that are not identified
-        return fields | {"refused": legible(str(error))}
-
-
-def _still_needed(collected: Collected, question: Question, half_width: float, reports: int) -> list[int] | None:
-    """Return the total and the remaining number of respondents needed for a half-width at the end of the survey."""
-    survey, chance = collected.survey, collected.survey.chance(question)
-    enough = needed(question.estimated_design, half_width, anytime=anytime(survey, collected.invited))
-    if enough is None:
-        return None
-    people = responses_needed(enough, chance)
-    return [people, max(people - (reports if chance == 1 else collected.responses), 0)]
-
-
-def _report_counts(question: Question, tally: Tally) -> list[Document]:
-    counts, columns = tally.counts.tolist(), tally.design.law.columns
-    order = sorted(range(len(counts)), key=lambda index: -counts[index])[:ANSWERS_SHOWN]
-    indices = sorted(order) if len(counts) <= ANSWERS_SHOWN else order
-    label = question.shown if question.mode == "person" else str
-    return [{"label": legible(label(columns[index])), "reports": counts[index]} for index in indices]
-
-
-def _evidence(collected: Collected, question: Question, tally: Tally) -> Document:
-    """Return the estimates of a question that has reports; those for the sample once the survey is closed."""
-    closed, result = collected.state == "closed", estimated(tally)
-    return {
-        **_shares(collected, question, result, confidence(collected)),
-        "sample": _shares(collected, question, result, Confidence(PROSPECT_LEVEL, "realised")) if closed else None,
-        "influence": "" if question.several else influence_text(tally, 1, result.method),
-        "formulas": legible(formulas_in(answer_columns(tally))),
-        "check": _checked(tally, collected) if closed else None,
-    }
-
-
-def _shares(collected: Collected, question: Question, result: Estimate, intervals: Confidence) -> Document:
-    """Return the estimates with these intervals, by group if the survey is closed."""
-    tally = result.tally
-    numbers = result._mean_and_median(intervals) or ()
-    ranges = _ranges(question, tally.k) if numbers else []
-    table = _of_options(question, tally.n, _table(result, ranges, intervals))
-    one = not ranges and not question.several and rows_mirrored(table, tally.k)
-    rows = np.arange(1) if one else np.arange(len(ranges)) if ranges else _rows_shown(table["share"])
-    groups = collected.survey.groups if collected.state == "closed" else ()
-    return {
-        "numbers": [_number(number) for number in numbers],
-        "answers": [_answer(question, table, row) for row in rows],
-        "left_out": 0 if one or ranges else len(table["value"]) - len(rows),
-        "rest": _answer(question, table, 1)["label"] if one else "",
-        "interval": _interval(collected, result, intervals),
-        "groups": [_group(collected, question, group, intervals, rows) for group in groups],
-    }
-
-
-def _of_options(question: Question, n: Any, table: dict[str, Counts]) -> dict[str, Counts]:
-    """Return the shares of yes by option, with the number of reports to each; other questions' tables as they are."""
-    if question.several is None:
-        return table
-    first = {name: column[::2] for name, column in table.items()}
-    return first | {"value": first[OPTION], "reports": n}
-
-
 def _number(result: Mean | Quantile, group: int = 0) -> Document:
     """Return the mean or median of a group with its interval, as numbers and as text."""
     row = {name: plain(np.atleast_1d(getattr(result, name))[group]) for name in ("value", "low", "high")}
-    kind = "" if result.confidence.anytime else "approximate " if result.approximate else "exact "
-    return {
-        "name": result.name,
-        **row,
-        "shown": list(result.value_texts()[group]),
-        "interval": f"{kind}{result.confidence}",
-    }
+    interval = f"{_kind(result.confidence, approximate=result.approximate)}{result.confidence}"
+    return {"name": result.name, **row, "shown": list(result.value_texts()[group]), "interval": interval}
 
 
-def _ranges(question: Question, k: int) -> list[range]:
-    """Return the indices of ranges of numbers where there are too many answers to show each; empty otherwise."""
-    if k <= ANSWERS_SHOWN or question.labels is not None:
-        return []
-    ends = [i * k // RANGES_SHOWN for i in range(RANGES_SHOWN + 1)]
-    return [range(first, last) for first, last in pairwise(ends)]
-
-
-def _table(result: Estimate, ranges: list[range], intervals: Confidence) -> dict[str, Counts]:
-    """Return shares with intervals for all answers, or for ranges of answers, in each group."""
-    if not ranges:
-        return result._arrays(intervals)
-    domain = result.tally.domain
-    ends = limits(result.tally, intervals, sets=[list(places) for places in ranges])
-    shares = np.stack([result.shares[..., places.start : places.stop].sum(axis=-1) for places in ranges], axis=-1)
-    low, high, shares = ends.low.ravel(), ends.high.ravel(), shares.ravel()
-    names = objects(" to ".join(_figure(domain[place]) for place in (places[0], places[-1])) for places in ranges)
-    outside = (shares < low) | (shares > high)
-    return {"value": np.tile(names, len(ends.low)), "share": shares, "low": low, "high": high, "outside": outside}
+def _kind(intervals: Confidence, *, approximate: bool) -> str:
+    return "" if intervals.anytime else "approximate " if approximate else "exact "
 
 
 def _figure(label: Label) -> str:
@@ -527,81 +557,7 @@ def _rows_shown(shares: Counts) -> NDArray[np.intp]:
     return np.argsort(-shares, kind="stable")[:ANSWERS_SHOWN]
 
 
-def _answer(question: Question, table: dict[str, Counts], row: int) -> Document:
-    label: Label = table["value"][row].item() if isinstance(table["value"][row], np.generic) else table["value"][row]
-    numbers = {name: plain(table[name][row]) for name in ("share", "low", "high", "outside")}
-    shown = {name: _percent(numbers[name]) for name in ("share", "low", "high")}
-    text = str(label) if question.mode == "person" else question.shown(label)
-    reports = plain(table["reports"][row]) if "reports" in table else None
-    return {"label": legible(text), "reports": reports, **numbers, "shown": shown}
-
-
 def _percent(share: float | None) -> str:
     if share is None:
         return ""
     return percent(share, 0 if share in {0, 1} else 1 if share >= 0.01 else 2)
-
-
-def _interval(collected: Collected, result: Estimate, intervals: Confidence) -> Document:
-    """Return the kind of the intervals and a sentence on their coverage."""
-    miss = level_text(1 - intervals.level)
-    about = "about" if result._approximate(intervals) else "at most"
-    if intervals.target == "realised":
-        promise = f"It misses the share among these respondents with a probability of {about} {miss}."
-        if not collected.fixed:
-            promise += " It assumes that the survey was not closed because of its results."
-    elif intervals.anytime:
-        promise = (
-            "It holds however often you look, and whenever the survey is closed: the probability that it ever misses "
-            f"the true share is at most {miss}. {_why_anytime(collected)}"
-        )
-    else:
-        promise = (
-            f"The survey file fixed the number of responses, {collected.responses:,}, before the first of them: at "
-            f"that number, it misses the true share with a probability of {about} {miss}."
-        )
-    kind = "" if intervals.anytime else "approximate " if result._approximate(intervals) else "exact "
-    how = "; ".join(
-        INTERVAL_METHODS[method] for method in result._limits(intervals).methods if method in INTERVAL_METHODS
-    )
-    return {"name": f"{kind}{intervals}", "promise": promise, "how": how}
-
-
-def _why_anytime(collected: Collected) -> str:
-    """Return a sentence on when the narrower interval for a single look is valid."""
-    stop = collected.survey.stop
-    if stop is None:
-        return (
-            "The narrower interval for one look is right only where the survey file fixes the number of responses "
-            "beforehand (stop)."
-        )
-    if collected.state == "open":
-        return f"The narrower interval for one look is shown once all {stop:,} responses are there."
-    return (
-        f"The narrower interval for one look would be right only at the {stop:,} responses that the survey file fixes; "
-        "the survey was closed before."
-    )
-
-
-def _checked(tally: Tally, collected: Collected) -> Document:
-    """Return the verdict of the check and, for a survey that was stopped by hand, its assumption."""
-    result = check(tally, level=PROSPECT_LEVEL)
-    assumption = "" if collected.fixed else "Its p-values are for a number of responses that was fixed beforehand."
-    return {"fits": result.fits, "verdict": legible(result.verdict()), "rests": assumption}
-
-
-def _group(collected: Collected, question: Question, group: Group, intervals: Confidence, rows: Any) -> Document:
-    tally = collected.tally(question.id, by=(group.id,))
-    result = estimated(tally)
-    numbers = result._mean_and_median(intervals) or ()
-    table = _of_options(question, tally.n, _table(result, _ranges(question, tally.k) if numbers else [], intervals))
-    size = len(group.values)
-    # Options come first among the groups of a tally, and answers last.
-    row_step, group_step = (size, 1) if question.several else (1, len(table["value"]) // size)
-    values = []
-    for index, value in enumerate(group.values):
-        answers = [_answer(question, table, index * group_step + row * row_step) for row in rows]
-        several = question.several and question.several.at_most is None
-        fields = {"value": legible(value), "reports": plain(tally.n[index::size].sum() if several else tally.n[index])}
-        values.append(fields | {"numbers": [_number(one, index) for one in numbers], "answers": answers})
-    return {"id": group.id, "text": legible(group.text), "values": values}

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from warner.service.survey import Question
 
 
-# Exports
-
-
 FORMAT = "warner collected"
 VERSION = 1
 EXPORT_TYPES = {
@@ -134,9 +131,6 @@ def _page(collected: Collected, question: str) -> bytes:
             result = estimated(collected.tally(question))
             result.save_page(path, title=title, question=text, level=PROSPECT_LEVEL, anytime=anytime)
         return path.read_bytes()
-
-
-# Published
 
 
 def published_tally(

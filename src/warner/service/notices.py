@@ -116,9 +116,8 @@ def _odds(question: Question, survey: Survey) -> dict[str, str] | None:
 
 
 def _bound(question: Question, survey: Survey) -> dict[str, str] | None:
-    if question.open or question.design.epsilon >= UNBOUNDED_EPSILON:
+    if question.open or (epsilon := question.design.epsilon) >= UNBOUNDED_EPSILON:
         return None
-    epsilon = question.design.epsilon
     return _named(question, survey) | {"half": certainty(epsilon, 0.5), "tenth": certainty(epsilon, 0.1)}
 
 

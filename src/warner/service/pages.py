@@ -1,17 +1,12 @@
 """The respondents' page, its static files, and replies of one length.
 
 The page holds the survey as JSON; its script builds the questions. It has no form and no named field that a browser
-could submit, so nothing can be filled in without the script. There are two kinds. `page` loads its script from the
-collecting server. `hosted_page` is a single file for another host, whose hash can be published, so that the operator of
-the server cannot change it. Its policy allows only its own script, and connections to the collecting server.
+could submit, so nothing can be filled in without the script. `hosted_page` is a single file for another host, whose
+hash can be published, so that the operator of the server cannot change it. Its policy allows only its own script, and
+connections to the collecting server, in whose address characters of a policy are rejected.
 
-**Static files** have a hash of their content in their addresses, so that browsers may cache them.
-
-**Addresses** of a server stand in links and in the content policy of a hosted page. They must not contain characters
-with a meaning there, such as spaces and semicolons.
-
-**Replies** to responses have one length, including headers and status line. The body is JSON with the outcome, filled
-up with spaces. The header ``Padding`` compensates for the lengths of the status line and of ``Retry-After``.
+Replies to responses have one length, including headers and status line. The body is JSON with the outcome, filled up
+with spaces. The header ``Padding`` compensates for the lengths of the status line and of ``Retry-After``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Report of a whole survey for readers without statistics: sentences with numbers of respondents, and one figure each.
 
-The page has the published responses of all questions. Technical details are at its end. Groups are shown once the
-survey is closed: before, a new member of a small group would show in the difference of two reports.
+Groups are shown once the survey is closed: before, a new member of a small group would show in two reports' difference.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from warner.estimation import estimated
 from warner.inference.checking import check
 from warner.inference.intervals import Confidence
 from warner.output.estimate_plots import estimate_picture
-from warner.output.pages import bullets, computation_section, definitions, design_section, whole_page
+from warner.output.pages import EstimatePage, bullets, definitions, design_section, whole_page
 from warner.reports.counts import OPTION
 from warner.results import typeset
 from warner.text import level_text, percent, printable
@@ -27,7 +26,7 @@ from warner.typesetting import fragment
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from warner.arrays import Counts, Label
+    from warner.arrays import Counts
     from warner.documents import Document
     from warner.estimation import Estimate
     from warner.service.stores.contract import Collected
@@ -123,6 +122,8 @@ class _Section:
     def __init__(self, collected: Collected, question: Question, words: _Words) -> None:
         self.collected, self.question, self.words = collected, question, words
         self.estimate = None if question.open else estimated(collected.tally(question.id))
+        answers: Any = None if question.open else question.answers  # a tuple or a range
+        self.place = None if answers is None else int(answers.index(question.sensitive_answer))
         self.discovery = None
         if question.open and collected.state == "closed":
             self.discovery = discover(collected.open_tally(question.id), level=words.confidence.level)
@@ -139,10 +140,9 @@ class _Section:
         text = f"<q>{escape(self.question.text)}</q>"
         if mean := self._mean():
             return f"{text} {mean}"
-        answer = self.question.sensitive_answer
-        if self.estimate is None or not self.n or answer is None:
+        if self.estimate is None or not self.n or self.place is None:
             return ""
-        row = self._rows(self._shares(self.estimate))[_index(self.question.answers, answer)]
+        row = self._rows(self._shares(self.estimate))[self.place]
         return f"{text} <q>{row.name}</q>: <strong>{row.about}</strong>, {row.range}."
 
     def html(self) -> str:
@@ -178,7 +178,7 @@ class _Section:
         if self.estimate is None or not self.n:
             return ""
         table = fragment(typeset(self.estimate, **self._options()))
-        methods = computation_section(self.estimate, self.words.confidence)
+        methods = EstimatePage(self.estimate, self.words.confidence).computation()
         wide = f"<div class='wide' role='group' tabindex='0' aria-label='Estimates'>{table}</div>"
         return f"{head}{design_section(self.estimate.tally)}{wide}{methods}"
 
@@ -205,7 +205,9 @@ class _Section:
 
     def _results(self) -> str:
         if self.discovery is not None:
-            return self._frequent()
+            found = {name: column[:MOST_FREQUENT_SHOWN] for name, column in self.discovery.table().items()}
+            rows, several = self._rows(found), "<p>Frequent answers; rarer ones cannot be found.</p>"
+            return f"{several}{_bars(rows)}{_sentences(rows)}" if rows else "<p>No answer is frequent enough.</p>"
         assert self.estimate is not None
         mean = f"<p>{text}</p>" if (text := self._mean()) else ""
         if len(self.question.answers) > MOST_BARS and not self.question.several:
@@ -216,14 +218,6 @@ class _Section:
         if self.question.several:
             several = "<p>Any number of options can apply: the shares need not sum to 100 %.</p>"
         return f"{mean}{several}{_bars(rows)}{_sentences(rows)}"
-
-    def _frequent(self) -> str:
-        assert self.discovery is not None
-        table = self.discovery.table()
-        rows = self._rows({name: column[:MOST_FREQUENT_SHOWN] for name, column in table.items()})
-        if not rows:
-            return "<p>No answer is frequent enough.</p>"
-        return f"<p>Frequent answers; rarer ones cannot be found.</p>{_bars(rows)}{_sentences(rows)}"
 
     def _warnings(self) -> Iterator[str]:
         if self.estimate is None:
@@ -236,10 +230,8 @@ class _Section:
 
     def _groups(self) -> Iterator[str]:
         """Yield a table of the sensitive answer, or of the mean of numbers, for each question about groups."""
-        answer = self.question.sensitive_answer
-        if self.estimate is None or self.collected.state != "closed" or answer is None:
+        if self.estimate is None or self.collected.state != "closed" or (place := self.place) is None:
             return
-        place = _index(self.question.answers, answer)
         for group in self.collected.survey.groups:
             result = estimated(self.collected.tally(self.question.id, by=(group.id,)))
             table, size = self._shares(result), len(group.values)
@@ -265,11 +257,6 @@ class _Section:
                 f"<h3>{escape(group.text)}</h3><table class='groups'><caption>{caption}</caption>"
                 f"<tbody>{''.join(lines)}</tbody></table>"
             )
-
-
-def _index(domain: Any, answer: Label) -> int:
-    position: int = domain.index(answer)  # of a tuple or a range
-    return position
 
 
 def _bars(rows: Sequence[_Row]) -> str:

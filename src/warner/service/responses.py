@@ -1,11 +1,9 @@
 """Response bodies: the reports of one respondent to all questions, in a body of constant length.
 
-A body is JSON with these fields: ``survey``, the fingerprint; ``nonce``, 16 random bytes that are the same in every
-retry; ``token``, the invitation, or full stops in an open survey; ``reports``, a text for each question; and
-``groups``, if the survey has groups. All codes have as many decimal digits as the widest one of the survey, at least
-four. Sets are in hexadecimal. Questions that were skipped or not asked are full stops, so that all bodies of a survey
-have one length. A body with more reports than the page draws spends more, and is rejected. Errors are not explained,
-because only a broken or hostile client sends an invalid body.
+docs/reference/formats/surveys.md describes the fields. All codes have as many decimal digits as the widest one of the
+survey, and questions that were skipped or not asked are full stops, so that all bodies of a survey have one length. A
+body with more reports than the page draws spends more, and is rejected. Errors are not explained, because only a broken
+or hostile client sends an invalid body.
 """
 
 from __future__ import annotations

@@ -288,19 +288,14 @@ def _ahead(collected: Collected, limit: int | None) -> list[str]:
         return [f"state      {closing_words(collected)}"]
     if survey.over(now()):
         return [f"state      closed: {survey.closes} is over, and no more responses are accepted"]
+    ends = [f"at {survey.closes}"] * bool(survey.closes)
+    ends += [f"with {survey.stop:,} responses"] if survey.stop else []
+    parts = [f"opens {survey.opens}"] * bool(survey.opens) + [f"closes by itself {' or '.join(ends)}"] * bool(ends)
     return [
-        *_schedule(survey),
+        *([f"schedule   {', and '.join(parts)}"] if parts else []),
         *(f"precision  {name}: {words}" for name, words in prospects(survey, invited).items()),
         *(f"warning    {doubt}" for doubt in doubts(survey, invited, limit)),
     ]
-
-
-def _schedule(survey: Survey) -> list[str]:
-    ends = [f"at {survey.closes}"] if survey.closes else []
-    ends += [f"with {survey.stop:,} responses"] if survey.stop else []
-    parts = [f"opens {survey.opens}"] if survey.opens else []
-    parts += [f"closes by itself {' or '.join(ends)}"] if ends else []
-    return [f"schedule   {', and '.join(parts)}"] if parts else []
 
 
 def tls(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:

@@ -164,12 +164,9 @@ def is_unspecified(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
+    with suppress(ValueError):
         return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    return host == "localhost" or host.endswith(".localhost")
 
 
 def qr_text(url: str) -> list[str]:

@@ -4,15 +4,10 @@ A file is read strictly: unknown, missing and repeated fields are errors. The fi
 in canonical form. It is on the page, in every response, in the database and in all exports, so that two versions of a
 survey are never mixed.
 
-**Counters.** If each report names one answer, there is a counter for each possible report. If a report supports several
-answers, the counters are those of a tally: the histogram of report types if all counts follow from it; otherwise the
-support of each answer, together with the histogram or the number of reports. One more counter is for respondents who
-skipped an optional question, or were not asked. Reports to free-text questions are kept one by one (`stores`); only
-their number is counted.
-
-**Questions that are drawn.** With ``ask``, the browser draws some of the questions. In mode ``several``, any number of
-options can apply: the browser draws some of them, and each option has counters of its own; or, with a limit
-``at_most``, one report names an option or a blank. Given the numbers of reports, counts are those of any survey.
+If each report names one answer, there is a counter for each possible report. If a report supports several answers, the
+counters are those of a tally: the histogram of report types if all counts follow from it; otherwise the support of each
+answer, together with the histogram or the number of reports. One more counter is for respondents who skipped an
+optional question, or were not asked. Reports to free-text questions are kept one by one (`stores`).
 """
 
 from __future__ import annotations
@@ -55,7 +50,6 @@ if TYPE_CHECKING:
 SKIPPED = -1  # in place of the report to a skipped question
 
 
-@dataclass(frozen=True)
 class Layout:
     """Counters of one question, in their order, for one joint group.
 
@@ -69,28 +63,17 @@ class Layout:
     (0, 2, 5)
     """
 
-    design: Design
-    optional: bool
-
-    @cached_property
-    def _types(self) -> int:
-        return 0 if self.design.law.types is None else len(self.design.law.types)
-
-    @cached_property
-    def _columns(self) -> int:
-        """Number of counters of answers: 0 if they follow from the counters of report types."""
-        types = self.design.law.types
+    def __init__(self, design: Design, optional: bool) -> None:
+        self.design, self.optional = design, optional
+        types = design.law.types
+        self._types = 0 if types is None else len(types)
+        # Counters of answers: none if they follow from the counters of report types
         follows = types is not None and types.support(np.zeros(len(types), dtype=np.int64)) is not None
-        return 0 if follows else len(self.design.law.columns)
-
-    @cached_property
-    def _number(self) -> int:
-        """1 if the number of reports needs a counter, because no other counters add up to it."""
-        return int(not self.design.law.exclusive and not self._types)
-
-    @cached_property
-    def width(self) -> int:
-        return self._columns + self._types + self._number + self.optional
+        self._columns = 0 if follows else len(design.law.columns)
+        # A counter of reports, if no other counters add up to their number
+        self._number = int(not design.law.exclusive and not self._types)
+        self.width = self._columns + self._types + self._number + optional
+        self._cache: dict[int, tuple[int, ...]] = {}
 
     def of_report(self, report: Counts | int) -> tuple[int, ...]:
         """Return the indices of the counters that an encoded report increments; `SKIPPED` for a skipped question."""
@@ -99,10 +82,6 @@ class Layout:
         if report not in self._cache:  # codes of labels, of which there are few
             self._cache[report] = (self.width - 1,) if report == SKIPPED else self._counters(np.array(report))
         return self._cache[report]
-
-    @cached_property
-    def _cache(self) -> dict[int, tuple[int, ...]]:
-        return {}
 
     def _counters(self, report: Counts) -> tuple[int, ...]:
         sums = self.design.law.count(report[np.newaxis])
@@ -291,17 +270,9 @@ class Question:
         return str(choice) if self.labels is None else self.labels[str(choice)]
 
     def to_dict(self) -> Document:
-        fields: Document = {"id": self.id, "text": self.text}
-        if self.help is not None:
-            fields["help"] = self.help
-        fields["mode"] = self.mode
-        if self.labels is not None:
-            fields["labels"] = dict(self.labels)
-        if self.optional:
-            fields["optional"] = True
-        if self.sensitive is not None:
-            fields["sensitive"] = self.sensitive
-        return {**fields, "design": self.design.to_dict()}
+        names = ("id", "text", "help", "mode", "labels", "optional", "sensitive")
+        fields = {name: getattr(self, name) for name in names if name != "optional" or self.optional}
+        return {name: value for name, value in fields.items() if value is not None} | {"design": self.design.to_dict()}
 
 
 class Item(NamedTuple):
@@ -470,14 +441,15 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
     if not texts["title"].strip():
         raise ValueError("title must not be empty: it is the heading of the page")
     _check_settings(fields)
-    _check_options(fields)
     groups = tuple(_group(group, i) for i, group in enumerate(_list(fields["groups"], "groups")))
     entries = _list(fields["questions"], "questions")
     if not 1 <= len(entries) <= MOST_QUESTIONS:
         raise ValueError(f"questions must be a list of 1 to {MOST_QUESTIONS}, but got {len(entries)}")
     questions = tuple(_question(question, i, folder) for i, question in enumerate(entries))
-    _check_distinct("groups", [group.id for group in groups])
-    _check_distinct("questions", [question.id for question in questions])
+    for what, parts in (("groups", groups), ("questions", questions)):
+        names = [part.id for part in parts]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"the ids of {what} must be distinct, but {_got(repeated[0])} occurs twice")
     rest = ("language", "keep", "batch", "access", *(name for name in OPTIONAL_FIELDS if name in fields))
     settings: Document = {name: fields[name] for name in rest}
     survey = Survey(id=_name(fields["id"], "id"), groups=groups, questions=questions, **texts, **settings)
@@ -499,14 +471,6 @@ def _check_settings(fields: Document) -> None:
         raise ValueError(f"batch must be a whole number of at least {LEAST_BATCH}, but got {_got(fields['batch'])}")
     if fields["access"] not in ACCESSES:
         raise ValueError(f'access must be "open" or "invited", but got {_got(fields["access"])}')
-
-
-def _check_distinct(what: str, names: list[str]) -> None:
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"the ids of {what} must be distinct, but {_got(repeated[0])} occurs twice")
-
-
-def _check_options(fields: Document) -> None:
     if "stop" in fields and (
         type(fields["stop"]) is not int or not fields["batch"] <= fields["stop"] <= LARGEST_JSON_INTEGER
     ):

@@ -57,24 +57,6 @@ class Writer:
 
     The thread alone uses the store. `log` is called with a line when the database cannot be written, when it can again,
     and when the survey is closed.
-
-    >>> import asyncio, os, tempfile
-    >>> from warner import RandomizedResponse
-    >>> from warner.service.responses import Bundle
-    >>> from warner.service.stores import opened
-    >>> from warner.service.survey import Question, Survey
-    >>> question = Question("q", "Do you?", "device", RandomizedResponse(["yes", "no"], odds=(3, 1)))
-    >>> survey = Survey("example", "An example", "en", "", "", "", "counts", 1, "open", (), (question,))
-    >>> async def one_response(store):
-    ...     writer = Writer(store)
-    ...     outcome = await writer.keep(Bundle(os.urandom(16), None, ((0,),)))
-    ...     await writer.stop()
-    ...     return outcome
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = opened(f"{folder}/collected.db", survey)
-    ...     print(asyncio.run(one_response(store)), store.collected().tally().counts)
-    ...     store.release()
-    Outcome.KEPT [1 0]
     """
 
     def __init__(

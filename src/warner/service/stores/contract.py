@@ -22,6 +22,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Group
     from warner.service.responses import Bundle, KeptReport
     from warner.service.survey import Question, Survey
-
-
-# Contract
 
 
 Kept: TypeAlias = dict[int, list[tuple[int, str, int]]]  # by question: joint group, report, and frequency
@@ -189,10 +187,8 @@ class Collected:
         kept = [name for name in names if name in by]
         table = table.sum(axis=rest).transpose(*(kept.index(name) for name in by), len(by))
         values = {group.id: group.values for group in self.survey.groups}
-        groups: list[tuple[str, ...]] = [()]
-        for name in by:
-            groups = [(*group, value) for group in groups for value in values[name]]
-        return table.reshape(*((-1,) if by else ()), width), tuple(by), tuple(groups) if by else ()
+        groups = tuple(product(*(values[name] for name in by))) if by else ()
+        return table.reshape(*((-1,) if by else ()), width), tuple(by), groups
 
 
 def closing_words(collected: Collected) -> str:
@@ -375,6 +371,10 @@ def by_question(rows: Iterable[tuple[int, int, str, int]]) -> Kept:
     return found
 
 
+def damaged(where: str, why: str) -> ValueError:
+    return ValueError(f"{where} is damaged: {why}; use a backup")
+
+
 def check_kept_reports(
     survey: Survey, counters: Sequence[Sequence[Integers]], kept: Iterable[tuple[int, int, int]], where: str
 ) -> None:
@@ -388,11 +388,9 @@ def check_kept_reports(
         people = np.sum([cells[question] for cells in counters], axis=0).reshape(-1, width)[:, 0]
         for stratum, number in enumerate(people.tolist()):
             if numbers.pop((question, stratum), 0) != number:
-                raise ValueError(
-                    f"{where} is damaged: it does not keep as many reports as it has counted; use a backup"
-                )
+                raise damaged(where, "it does not keep as many reports as it has counted")
     if numbers:
-        raise ValueError(f"{where} is damaged: it keeps reports to a question that counts them; use a backup")
+        raise damaged(where, "it keeps reports to a question that counts them")
 
 
 def today() -> date:
@@ -413,12 +411,9 @@ def check_balance(survey: Survey, counters: Sequence[Integers], days: int, where
     """Return the number of responses; raise an error unless all questions and the days have it, in each joint group."""
     pairs = zip(survey.layouts, folded(survey, counters), strict=True)
     responses = np.array([layout.responses(cells) for layout, cells in pairs])
-    if (
-        (responses != responses[0]).any()
-        or int(responses[0].sum()) != days
-        or any((cells < 0).any() for cells in counters)
-    ):
-        raise ValueError(f"{where} is damaged: its questions do not have the same number of responses; use a backup")
+    uneven = (responses != responses[0]).any() or int(responses[0].sum()) != days
+    if uneven or any((cells < 0).any() for cells in counters):
+        raise damaged(where, "its questions do not have the same number of responses")
     return days
 
 
@@ -431,9 +426,7 @@ def stored_survey(fingerprint: object, text: object, where: str) -> Survey:
             raise ValueError(f"the survey in {where} cannot be read: {error}") from None
         if fingerprint == bytes.fromhex(survey.fingerprint):
             return survey
-    raise ValueError(
-        f"{where} is damaged: the survey in it does not have the fingerprint under which it was collected; use a backup"
-    )
+    raise damaged(where, "the survey in it does not have the fingerprint under which it was collected")
 
 
 def check_same_survey(survey: Survey, stored: Survey, where: str) -> None:
@@ -478,16 +471,14 @@ def check_consistent(
     check_kept_reports(survey, counters, kept, where)
     forgotten = not survey.invited and state == "closed" and spent == 0
     if spent != sum(numbers) and not forgotten:
-        raise ValueError(
-            f"{where} is damaged: it counts {sum(numbers)} responses but has receipts of {spent}; use a backup"
-        )
+        raise damaged(where, f"it counts {sum(numbers)} responses but has receipts of {spent}")
 
 
 def by_layout(survey: Survey, table: Integers, where: str) -> list[list[Integers]]:
     """Split each column of counters by question; the first column has the index of the question."""
     widths = [survey.strata * layout.width for layout in survey.layouts]
     if not np.array_equal(table[:, 0], np.repeat(np.arange(len(widths)), widths)):
-        raise ValueError(f"{where} is damaged: it does not have the counters of its survey; use a backup")
+        raise damaged(where, "it does not have the counters of its survey")
     return [np.split(column, np.cumsum(widths)[:-1]) for column in table.T[1:]]
 
 
@@ -512,9 +503,6 @@ def check_invitations(survey: Survey, state: str, tokens: Sequence[bytes]) -> No
         raise ValueError("this survey is closed: invitations to it cannot be used")
     if any(len(token) != 16 for token in tokens) or len(set(tokens)) < len(tokens):
         raise ValueError("invitations must be distinct and of 16 bytes each")
-
-
-# New files
 
 
 @contextlib.contextmanager

@@ -405,8 +405,7 @@ class PostgresStore(Store):
     def revoke(self, tokens: Sequence[bytes]) -> int:
         with self._transaction(mode=ALONE, wait=CLOSING_MILLISECONDS) as connection:
             hashes = sorted(contract.hashed("token", token) for token in tokens)
-            known = self._known(connection, hashes)
-            used = contract.used_among(tokens, known)
+            used = contract.used_among(tokens, self._known(connection, hashes))
             connection.execute(
                 "update invitations set receipt = %s where token = any(%s) and receipt = %s",
                 (contract.REVOKED_RECEIPT, hashes, contract.UNSPENT_RECEIPT),
@@ -533,7 +532,7 @@ def backup(place: str, target: str) -> None:
 def _survey(connection: psycopg.Connection, where: str) -> Survey:
     rows = connection.execute("select fingerprint, file from survey").fetchall()
     if len(rows) != 1:
-        raise ValueError(f"{where} is damaged: it has {len(rows)} surveys instead of one; use a backup")
+        raise contract.damaged(where, f"it has {len(rows)} surveys instead of one")
     return contract.stored_survey(rows[0][0], rows[0][1], where)
 
 

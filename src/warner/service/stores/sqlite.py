@@ -145,10 +145,9 @@ class SqliteStore(Store):
         else:
             self._connection.executemany("insert into seen values(?)", ((nonce,) for nonce in sorted(counted)))
             self._unsorted = True
-        sums = contract.added(self.survey, counted.values())
         amounts = (
             (float(cells[cell]), question, cell)
-            for question, cells in enumerate(sums)
+            for question, cells in enumerate(contract.added(self.survey, counted.values()))
             for cell in np.flatnonzero(cells).tolist()
         )
         self._connection.executemany("update counts set pending = pending + ? where question = ? and cell = ?", amounts)
@@ -192,8 +191,7 @@ class SqliteStore(Store):
     def revoke(self, tokens: Sequence[bytes]) -> int:
         with self._transaction():
             hashes = sorted(contract.hashed("token", token) for token in tokens)
-            known = self._known(hashes)
-            used = contract.used_among(tokens, known)
+            used = contract.used_among(tokens, self._known(hashes))
             rows = ((contract.REVOKED_RECEIPT, token, contract.UNSPENT_RECEIPT) for token in hashes)
             self._connection.executemany("update invitations set receipt = ? where token = ? and receipt = ?", rows)
         return used
@@ -350,7 +348,7 @@ def _survey(connection: sqlite3.Connection, where: str) -> Survey:
         raise ValueError(f"this database is of version {version}, but this warner reads version {contract.VERSION}")
     rows = connection.execute("select fingerprint, file from survey").fetchall()
     if len(rows) != 1:
-        raise ValueError(f"this database is damaged: it has {len(rows)} surveys instead of one; use a backup")
+        raise contract.damaged("this database", f"it has {len(rows)} surveys instead of one")
     return contract.stored_survey(rows[0][0], rows[0][1], where)
 
 
