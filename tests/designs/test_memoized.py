@@ -424,3 +424,15 @@ def test_only_rounds_of_a_kind_can_be_paired() -> None:
     for reports in (0, -1, 1.5, "x"):
         with pytest.raises(ValueError, match="reports must be"):
             responses((5, 1), (3, 1)).eps_after(reports)  # type: ignore[arg-type]
+
+
+def test_a_table_of_hashes_at_long_odds_has_whole_numbers() -> None:
+    once = Memoized.hashing(["a", "b", "c"], eps_infinity=30, eps_first=28).once
+    a, b = once.odds
+    assert a > 2**63
+    channel = once.as_channel()
+    supported = once.supports(np.arange(len(channel.outputs)))
+    for answer, row in enumerate(channel.weights.tolist()):
+        shares = [Fraction(weight, channel.total) for weight in row]
+        assert sum(shares) == 1
+        assert {share / shares[supported[:, answer].argmin()] for share in shares} == {1, Fraction(a, b)}

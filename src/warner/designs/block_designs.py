@@ -38,6 +38,7 @@ import numpy as np
 
 from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL
+from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import (
     Ancillary,
     ChannelOperator,
@@ -195,10 +196,10 @@ class BlockDesign(OddsDesign):
                 f"the design must have at most {LARGEST_CHANNEL} answers and possible reports to be written as a "
                 f"table, but got {self.k:,} and {self.blocks.number:,}"
             )
-        a, b = self.odds
-        reports = range(self.blocks.number)
-        weights = np.where(self.supports(np.arange(len(reports))).T, a, b)
-        return Channel.of_weights(self.domain, reports, weights, self.blocks.total(a, b))
+        reports, total = range(self.blocks.number), self.blocks.total(*self.odds)
+        b_and_a = np.array(self.odds[::-1], dtype=np.int64 if total < TOTAL_LIMIT else object)
+        weights = b_and_a[self.supports(np.arange(len(reports))).T.astype(np.intp)]
+        return Channel.of_weights(self.domain, reports, weights, total)
 
     # Words
 
