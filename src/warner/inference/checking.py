@@ -33,8 +33,7 @@ encoding, can the first two be detected.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
@@ -103,13 +102,6 @@ def asked_test(part: Tally) -> Test | None:
         )
 
     return Test("answers asked about", p_values, sentence)
-
-
-def asked_evidence(part: Tally) -> list[tuple[float, str]]:
-    if chance_of_answer(part) == 1:
-        return []
-    smallest = float(smallest_p_value(_asked_and_tails(part)[1]).min())
-    return [(smallest, "some answers were asked about more or less often than by chance")]
 
 
 def _asked_and_tails(part: Tally) -> tuple[Counts, Array]:
@@ -218,9 +210,9 @@ def _number_of_tests(part: Tally) -> int:
     return 1 + number_of_report_type_tests(part) + (chance_of_answer(part) < 1) + compares_pairs(part)
 
 
-def _is_response(design: Design) -> bool:
-    # For these, a vertex is known as the least favorable population for simulations.
-    return full_symmetry(design.law) is not None and design.law.exclusive and design.epsilon > 0
+def _symmetric(design: Any) -> Symmetric | None:
+    """Return a randomized response, for which the least favorable population of simulations is known: a vertex."""
+    return design if full_symmetry(design.law) is not None and design.law.exclusive and design.epsilon > 0 else None
 
 
 def _has_one_count(design: Design) -> bool:
@@ -231,94 +223,39 @@ def _has_one_count(design: Design) -> bool:
 def _checked_part(
     part: Tally, level: float, chance: float, simulations: int, rng: np.random.Generator | None
 ) -> Findings:
-    misfits, alone = np.zeros((2, part.answered.size, len(part.design.law.columns)), dtype=bool)
-    if not part.answered.any():
+    design, answered = part.design, part.answered
+    misfits, alone = np.zeros((2, answered.size, len(design.law.columns)), dtype=bool)
+    if not answered.any():
         return Findings(part, (), misfits, alone, None)
-    counted = _Counted(part, chance, simulations, rng)
-    if counted.bounds.noiseless:  # then the whole level is for the bound on epsilon
-        return Findings(part, (), misfits, alone, counted.epsilon_at_least((1 - level) / len(counted.n)))
-    tests = [test for rule in (_range_test, _likelihood_ratio_test) if (test := rule(counted)) is not None]
+    counts, n = (values[answered] for values in part.scaled())
+    bounds, symmetric, spent = design.law.bounds(), _symmetric(design), None
+    if symmetric is not None:
+        whole = (1 - level) / len(n)  # without noise, the whole level is for the bound on epsilon
+        spent = in_all_groups(_least_epsilon(counts, n, design, whole if bounds.noiseless else chance), answered)
+    if bounds.noiseless:
+        return Findings(part, (), misfits, alone, spent)
+    tails, together = _tails(counts, n, bounds), None
+    if _has_one_count(design):
+        p_values = _one_count_test(counts[:, 0], n[:, 0], *_range_of_one(bounds))
+        smallest = tails * EQUAL_G2 <= tails.min(axis=-1, keepdims=True)
+        outside = (p_values < chance)[:, np.newaxis] & smallest
+    else:
+        p_values = np.minimum(1, _families(design) * tails.min(axis=-1))
+        outside = tails < chance / _families(design)
+    tests = [_range_test(part, bounds, in_all_groups(p_values, answered))]
+    if symmetric is not None and not _has_one_count(design):
+        g2 = likelihood_ratio(counts, n, symmetric)
+        ranked = _judged(g2, p_values, n[:, 0], symmetric, simulations, rng)
+        ranks, together, g2 = (in_all_groups(values, answered) for values in (*ranked, g2))
+        tests.append(_likelihood_ratio_test(ranks, g2, simulations))
     tests += [] if (asked := asked_test(part)) is None else [asked]
     type_tests, misfit_types = report_type_tests(part, chance, simulations, rng)
-    pair_tests = [pair_test(part, chance)] if compares_pairs(part) else []
-    misfits[part.answered] = counted.outside
-    alone[part.answered] = counted.outside | (counted.tails < (1 - level) / 2)
-    together = None if counted.ranks is None else counted.in_all_groups(counted.ranks[1])
-    tests = [*tests, *type_tests, *pair_tests]
-    return Findings(part, tuple(tests), misfits, alone, counted.epsilon_at_least(chance), misfit_types, together)
+    tests += [*type_tests, *([pair_test(part, chance)] if compares_pairs(part) else [])]
+    misfits[answered], alone[answered] = outside, outside | (tails < (1 - level) / 2)
+    return Findings(part, tuple(tests), misfits, alone, spent, misfit_types, together)
 
 
-@dataclass(frozen=True, eq=False)
-class _Counted:
-    """Counts of one collection in groups with reports, and the statistics of its tests, each at the level `chance`."""
-
-    part: Tally
-    chance: float
-    simulations: int
-    rng: np.random.Generator | None
-
-    @property
-    def design(self) -> Design:
-        return self.part.design
-
-    @cached_property
-    def bounds(self) -> ProbabilityBounds:
-        return self.design.law.bounds()
-
-    @cached_property
-    def counts(self) -> Counts:
-        return self.part.scaled()[0][self.part.answered]
-
-    @cached_property
-    def n(self) -> Array:
-        return self.part.scaled()[1][self.part.answered]
-
-    def in_all_groups(self, values: Array) -> Array:
-        return in_all_groups(values, self.part.answered)
-
-    @cached_property
-    def tails(self) -> Array:
-        """Largest probability of each count, or of a more extreme one."""
-        return _tails(self.counts, self.n, self.bounds)
-
-    @cached_property
-    def range_p_values(self) -> Array:
-        """P-value of all counts being in their range: exact for one count, otherwise a Bonferroni bound."""
-        if _has_one_count(self.design):
-            return _one_count_test(self.counts[:, 0], self.n[:, 0], *_range_of_one(self.bounds))
-        return np.asarray(np.minimum(1, _families(self.design) * self.tails.min(axis=-1)))
-
-    @cached_property
-    def outside(self) -> Mask:
-        """Counts outside their range, of shape (groups, columns)."""
-        if _has_one_count(self.design):
-            smallest = self.tails * EQUAL_G2 <= self.tails.min(axis=-1, keepdims=True)
-            return np.asarray((self.range_p_values < self.chance)[:, np.newaxis] & smallest)
-        return np.asarray(self.tails < self.chance / _families(self.design))
-
-    @cached_property
-    def g2(self) -> Array | None:
-        if _has_one_count(self.design) or not _is_response(self.design):
-            return None
-        symmetric: Any = self.design
-        return likelihood_ratio(self.counts, self.n, symmetric)
-
-    @cached_property
-    def ranks(self) -> tuple[Array, Array] | None:
-        """P-values of G2, and of both tests together, by simulated surveys."""
-        if self.g2 is None:
-            return None
-        symmetric: Any = self.design
-        return _judged(self.g2, self.range_p_values, self.n[:, 0], symmetric, self.simulations, self.rng)
-
-    def epsilon_at_least(self, chance: float) -> Array | None:
-        if not _is_response(self.design):
-            return None
-        return self.in_all_groups(_least_epsilon(self.counts, self.n, self.design, chance))
-
-
-def _range_test(counted: _Counted) -> Test:
-    part, bounds, p_values = counted.part, counted.bounds, counted.in_all_groups(counted.range_p_values)
+def _range_test(part: Tally, bounds: ProbabilityBounds, p_values: Array) -> Test:
     if bounds.least is not None and bounds.most is not None:
         return Test("possible range", p_values, lambda group: f"Impossible counts: {p_value(p_values[group])}.")
     below = bounds.most is None
@@ -337,14 +274,10 @@ def _range_test(counted: _Counted) -> Test:
     return Test(f"{name.lower()} answer", p_values, sentence)
 
 
-def _likelihood_ratio_test(counted: _Counted) -> Test | None:
-    if counted.g2 is None or counted.ranks is None:
-        return None
-    p_values, g2 = counted.in_all_groups(counted.ranks[0]), counted.in_all_groups(counted.g2)
-
+def _likelihood_ratio_test(p_values: Array, g2: Array, simulations: int) -> Test:
     def sentence(group: int) -> str:
         return (
-            f"All answers together: G2 = {g2[group]:.4g}, {p_value(p_values[group])} (against {counted.simulations:,} "
+            f"All answers together: G2 = {g2[group]:.4g}, {p_value(p_values[group])} (against {simulations:,} "
             "simulated surveys; conservative)."
         )
 
@@ -384,16 +317,18 @@ def _evidence(part: Tally) -> list[tuple[float, str]]:
     if not answered.all():
         counts, n = counts[answered], n[answered]
     tails = _tails(_extremes(counts, bounds), n, bounds)
-    tail = float(tails.min())
     both = bounds.least is not None and bounds.most is not None
     rule = "fewer or more" if both else "fewer" if bounds.most is None else "more"
-    what = f"an answer was reported {rule} times than noise alone explains"
     if _has_one_count(part.design):
         worst = [int(tails.min(axis=-1).argmin())]
         p_first = float(_one_count_test(counts[worst, 0], n[worst, 0], *_range_of_one(bounds))[0])
     else:
-        p_first = min(1.0, _families(part.design) * tail)
-    evidence = [(p_first, what), *report_type_evidence(part), *asked_evidence(part)]
+        p_first = min(1.0, _families(part.design) * float(tails.min()))
+    evidence = [(p_first, f"an answer was reported {rule} times than noise alone explains")]
+    evidence += report_type_evidence(part)
+    if chance_of_answer(part) < 1:
+        smallest = float(smallest_p_value(_asked_and_tails(part)[1]).min())
+        evidence.append((smallest, "some answers were asked about more or less often than by chance"))
     return [(min(1.0, p * int(answered.sum())), words) for p, words in evidence]
 
 
