@@ -78,10 +78,8 @@ def types_in(part: Tally) -> TypeCounts | None:
     types, counts = part.design.law.types, part.scaled_histogram()
     if types is None or counts is None:
         return None
-    bounds = types.bounds()
-    width = counts.shape[-1]
-    least = np.broadcast_to(0.0 if bounds.least is None else bounds.least, width)
-    most = np.broadcast_to(1.0 if bounds.most is None else bounds.most, width)
+    ends = zip(types.bounds(), (0.0, 1.0), strict=True)
+    least, most = (np.broadcast_to(end if side is None else side, counts.shape[-1]) for side, end in ends)
     return TypeCounts(counts[part.answered], part.scaled()[1][part.answered], least, most)
 
 
@@ -143,13 +141,12 @@ def smallest_p_value(tails: Array) -> Array:
 def _law_test(
     part: Tally, types: TypeCounts, ancillary: Ancillary, simulations: int, rng: np.random.Generator | None
 ) -> Test:
-    counts = _by_class(types.counts, ancillary)
-    p, deviances = _law_p_values(counts, types.n[:, 0], ancillary, simulations, rng)
-    p_values, g2 = in_all_groups(p, part.answered), in_all_groups(deviances, part.answered)
-    averages = in_all_groups(_average(counts, types.n[:, 0]), part.answered)
+    counts, n, numbers = _by_class(types.counts, ancillary), types.n[:, 0], np.arange(len(ancillary.law))
+    found = *_law_p_values(counts, n, ancillary, simulations, rng), np.asarray(counts @ numbers / n)
+    p_values, g2, averages = (in_all_groups(values, part.answered) for values in found)
 
     def sentence(group: int) -> str:
-        mean = float(np.arange(len(ancillary.law)) @ ancillary.law)
+        mean = float(numbers @ ancillary.law)
         average = f"{averages[group]:.4g} on average, where {mean:.4g} are expected; " if ancillary.ordered else ""
         sees = " This is the only test that sees too much noise as well as too little." * ancillary.of_each_type
         return (
@@ -166,14 +163,6 @@ def _by_class(counts: Counts, ancillary: Ancillary) -> Counts:
     return np.stack([np.bincount(ancillary.classes, weights=row, minlength=len(ancillary.law)) for row in counts])
 
 
-def _average(counts: Counts, n: Array) -> Array:
-    return np.asarray(counts @ np.arange(counts.shape[-1]) / n)
-
-
-def _rounded_numbers(n: Array) -> Integers:
-    return np.maximum(1, np.rint(n)).astype(np.int64)
-
-
 def _law_p_values(
     counts: Counts, n: Array, ancillary: Ancillary, simulations: int, rng: np.random.Generator | None
 ) -> tuple[Array, Array]:
@@ -184,8 +173,7 @@ def _law_p_values(
     chances = np.add.reduceat(law, first)
     g2 = g_squared(np.add.reduceat(counts, first, axis=-1), counts.sum(axis=-1, keepdims=True) * chances)
     p, step = np.ones(len(g2)), max(1, SIMULATED_COUNTS_AT_ONCE // first.size)
-    sizes = _rounded_numbers(n)
-    for size, indices in of_each_size(sizes):
+    for size, indices in of_each_size(_rounded_numbers(n)):
         generator = seeded_by([size]) if rng is None else rng
         draws = (
             generator.multinomial(size, chances, size=min(step, simulations - start))
@@ -194,14 +182,19 @@ def _law_p_values(
         simulated = np.sort(np.concatenate([g_squared(drawn, size * chances) for drawn in draws]))
         p[indices] = (1 + simulations - np.searchsorted(simulated, g2[indices] * EQUAL_G2)) / (1 + simulations)
     if ancillary.ordered:
-        averages = [_average_test(row, size, law) for row, size in zip(counts, sizes.tolist(), strict=True)]
-        p = np.minimum(1, 2 * np.minimum(p, averages))
+        p = np.minimum(1, 2 * np.minimum(p, _average_tests(counts, n, law)))
     return p, g2
 
 
-def _average_test(row: Counts, n: int, law: Array, longest: int = LONGEST_TRANSFORM) -> float:
-    """Test the average of n reports; with weights, n is the effective number."""
-    return sum_test(round(float(_average(row, row.sum())) * n), n, law, longest)
+def _rounded_numbers(n: Array) -> Integers:
+    return np.maximum(1, np.rint(n)).astype(np.int64)
+
+
+def _average_tests(counts: Counts, n: Array, law: Array, longest: int = LONGEST_TRANSFORM) -> list[float]:
+    """Test the average of each group of n reports; with weights, n is the effective number."""
+    sizes, numbers = _rounded_numbers(n).tolist(), np.arange(law.size)
+    totals = (round(float(row @ numbers / row.sum()) * size) for row, size in zip(counts, sizes, strict=True))
+    return [sum_test(total, size, law, longest) for total, size in zip(totals, sizes, strict=True)]
 
 
 def g_squared(counts: Counts, expected: Array) -> Array:
@@ -221,15 +214,12 @@ def report_type_evidence(part: Tally) -> list[tuple[float, str]]:
     if types is None:
         return []
     assert part.design.law.types is not None
-    what = part.design.law.types.name
-    evidence = [
-        (float(smallest_p_value(types.tails()).min()), f"some {what} are more or less frequent than the noise explains")
-    ]
+    smallest, what = float(smallest_p_value(types.tails()).min()), part.design.law.types.name
+    evidence = [(smallest, f"some {what} are more or less frequent than the noise explains")]
     ancillary = _ancillary(part)
     if ancillary is not None and ancillary.ordered:
-        rows, law = _by_class(types.counts, ancillary), ancillary.law / ancillary.law.sum()
-        sizes = _rounded_numbers(types.n[:, 0]).tolist()
-        averages = [_average_test(row, size, law, QUICK_TRANSFORM) for row, size in zip(rows, sizes, strict=True)]
+        law = ancillary.law / ancillary.law.sum()
+        averages = _average_tests(_by_class(types.counts, ancillary), types.n[:, 0], law, QUICK_TRANSFORM)
         evidence.append((min(averages), f"the {ancillary.name} are smaller or larger than the noise explains"))
     return evidence
 
