@@ -57,13 +57,8 @@ if TYPE_CHECKING:
     from warner.documents import Document
     from warner.reports.tallies import Collected, Group, Tally
 
-
-# Comparisons
-
-
 MOST_BARNARD_PEOPLE = 50_000  # in two groups together, up to which Barnard's test takes a fraction of a second
 TESTS = ("barnard", "fisher")
-COMPARISON_VERSION = 1  # of the JSON document
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,16 +132,17 @@ class Comparison(TableResult):
 
     def _facts(self) -> Document:
         """Return the JSON fields; infinite ratios, and all numbers of groups without reports, are None."""
-        about = {"level": self.confidence.level, "target": self.confidence.target, "approximate": self.approximate}
         return {
             "format": "warner comparison",
-            "version": COMPARISON_VERSION,
+            "version": 1,
             "first": self.first,
             "second": self.second,
             **({"groups": self.groups} if self.groups else {}),
             **{name: getattr(self, name) for name in DIFFERENCE_COLUMNS},
             "test": self.test,
-            **about,
+            "level": self.confidence.level,
+            "target": self.confidence.target,
+            "approximate": self.approximate,
             **({"note": self.note} if self.note else {}),
         }
 
@@ -162,19 +158,14 @@ def compare(
     if i == j:
         raise ValueError(f"two different answers must be compared, but got {first!r} twice")
     _refuse_simultaneous(confidence)
-    ways, law = (_by_sample, _by_share, _by_sign, _by_readout), law_of(tally, confidence)
-    numbers, approximate, test = next(filter(None, (way(tally, i, j, law) for way in ways)))
-    all_groups = Difference(
-        *(
-            tally.squeezed(in_all_groups(np.asarray(number), tally.answered))
-            for number in agreeing(Difference(*map(np.asarray, numbers)), law)
-        )
-    )
+    ways, law = (answers_compared, _by_share, _by_sign, _by_readout), law_of(tally, confidence)
+    found, approximate, test = next(filter(None, (way(tally, i, j, law) for way in ways)))
+    numbers = Difference(*(tally.squeezed(in_all_groups(one, tally.answered)) for one in agreeing(found, law)))
     names = repr(tally.domain[i]), repr(tally.domain[j])
-    shown = all_groups.unbiased if shares is None else shares[..., i] - shares[..., j]
+    shown = numbers.unbiased if shares is None else shares[..., i] - shares[..., j]
     groups = list(map(shown_name, tally.groups)) if tally.by else ["the sample"]
     note = "" if tally.sample is None else groups_in_one_cluster(tally.parts[0], groups)
-    return _comparison(tally, names, shown, all_groups, confidence, approximate, test, tally.groups, note)
+    return _comparison(tally, names, shown, numbers, confidence, approximate, test, tally.groups, note)
 
 
 def _comparison(
@@ -191,10 +182,6 @@ def _comparison(
     named = test if tally.simple or test in {"normal", STUDENT} else "approximate"
     shown = np.clip(shown, -1, 1)[()]
     return Comparison(*names, shown, *numbers, confidence, approximate or not tally.simple, named, groups, note)
-
-
-def _by_sample(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
-    return answers_compared(tally.parts[0], i, j, confidence) if tally.sample is not None else None
 
 
 def _by_share(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
@@ -233,13 +220,12 @@ def _by_sign(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[
     numbers, exact = difference(*pair, tail, confidence.target, both)
     if not _exact(tally, confidence, float(size.sum())):
         return numbers, not exact, "exact"
+    rows = zip((first - both).tolist(), (second - both).tolist(), size.tolist(), strict=True)
     if part.design.law.exclusive:
-        rows = zip(first.tolist(), second.tolist(), size.tolist(), strict=True)
         limits_by_group = [
             limits_of_answers(Binomial(a, n, base, gain), Binomial(b, n, base, gain), tail) for a, b, n in rows
         ]
     else:
-        rows = zip((first - both).tolist(), (second - both).tolist(), size.tolist(), strict=True)
         limits_by_group = [limits_of_supports(a, b, n, gain, tail) for a, b, n in rows]
     low, high = np.array(limits_by_group).T
     return numbers._replace(low=low, high=high), False, "exact"
@@ -285,7 +271,7 @@ def _by_readout(tally: Collected, i: int, j: int, confidence: Confidence) -> tup
     population = groups if confidence.target == "population" else joints(tally.parts, indices, [[i]], [[j]])
     sampled = [group.average("population") for group in population]
     p_value = np.array([normal_test(float(share[0]), float(error[0])) for share, error, _ in sampled])
-    averages = _averages(groups, confidence.target)
+    averages = [group.average(confidence.target) for group in groups]
     middle, error = np.array([(share[0], deviation[0]) for share, deviation, _ in averages]).T
     if np.isinf(error).any():
         raise ValueError(SHARES_UNKNOWN)
@@ -309,8 +295,8 @@ def compare_groups(
     keys, rows = groups_between(tally, between, confidence)
     (index,) = positions_of([answer], tally.domain)
     law = law_of(tally, confidence)
-    numbers, approximate, named = _groups_compared(tally, index, rows, law, test)
-    numbers = Difference(*(number[()] for number in agreeing(Difference(*map(np.asarray, numbers)), law)))
+    found, approximate, named = _groups_compared(tally, index, rows, law, test)
+    numbers = Difference(*(number[()] for number in agreeing(found, law)))
     one_name, two_name = (f"{tally.domain[index]!r} in {shown_name(key)}" for key in keys)
     shown = numbers.unbiased if shares is None else shares[rows[0], index] - shares[rows[1], index]
     note = note_between(tally, [[index]], rows, confidence)
@@ -332,9 +318,7 @@ def _groups_compared(
     if tally.sample is not None:
         return domains_compared(tally.parts[0], index, rows, confidence)
     first, second = joints(tally.parts, rows, [[index]], target=confidence.target)
-    by_counts = None
-    if first.is_one_count and second.is_one_count:
-        by_counts = counts_compared(tally, first.only_count(0), second.only_count(0), confidence, test)
+    by_counts = counts_compared(tally, first, second, confidence, test)
     return by_counts or (*_of_estimates(tally, index, rows, confidence), "normal")
 
 
@@ -365,9 +349,12 @@ def groups_between(
 
 
 def counts_compared(
-    tally: Collected, one: Binomial, two: Binomial, confidence: Confidence, test: str
+    tally: Collected, first: Joint, second: Joint, confidence: Confidence, test: str
 ) -> tuple[Difference, bool, str] | None:
-    """Compare binomial counts of two groups: exactly, or if they follow their shares alike."""
+    """Compare two groups if each has one binomial count: exactly, or if both counts follow their shares alike."""
+    if not (first.is_one_count and second.is_one_count):
+        return None
+    one, two = first.only_count(0), second.only_count(0)
     alike, people, tail = one.base == two.base and one.gain == two.gain, one.n + two.n, confidence.tail(1)
     if _exact(tally, confidence, people):
         numbers = exact_difference(one, two, tail)
@@ -390,7 +377,7 @@ def _of_estimates(tally: Collected, index: int, rows: list[int], confidence: Con
     """
     target, tail = confidence.target, confidence.tail(1)
     groups = joints(tally.parts, rows, [[index]], target=target)
-    (one, error1, unknown1), (two, error2, unknown2) = _averages(groups, target)
+    (one, error1, unknown1), (two, error2, unknown2) = (group.average(target) for group in groups)
     if math.isinf(error1[0]) or math.isinf(error2[0]):
         raise ValueError(SHARE_UNKNOWN)
     wider = limits(tally, Confidence(1 - (1 - confidence.level) / 2, target), sets=[[index]])
@@ -411,12 +398,7 @@ def _of_estimates(tally: Collected, index: int, rows: list[int], confidence: Con
     return Difference(middle, low, high, ratio[0][()], ratio[1][()], joined_test(samples)), not exact
 
 
-def _averages(groups: list[Joint], target: str) -> list[tuple[Array, Array, float]]:
-    return [group.average(target) for group in groups]
-
-
 def shown_name(group: Group) -> str:
-    """Name a group as it is shown."""
     return printable(group_name(group))
 
 

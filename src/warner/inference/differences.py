@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Mask, Numbers, PerGroup, Sets
     from warner.designs.facts import Drawn, SamplingModel
     from warner.reports.linearization import Together
-    from warner.reports.tallies import Tally
+    from warner.reports.tallies import Collected, Tally
 
 
 # Differences
@@ -91,7 +91,7 @@ def agreeing(numbers: Difference, confidence: Confidence) -> Difference:
     Intervals are cut, or widened, up to 0, and those of the ratio up to 1. The p-value is for the population; for
     shares of the sample, whose interval may be much narrower, the interval of the difference decides.
     """
-    middle, low, high, ratio_low, ratio_high, p_value = numbers
+    middle, low, high, ratio_low, ratio_high, p_value = map(np.asarray, numbers)
     # An interval that lies beyond -1 or 1 altogether is moved there.
     inside = never_empty(middle, middle - low, high - middle, span=(-1.0, 1.0))
     low, high = np.where(low > 1, inside[0], low), np.where(high < -1, inside[1], high)
@@ -160,13 +160,13 @@ def difference_between(
 def exact_difference(first: Binomial, second: Binomial, tail: float) -> Difference:
     """Compare two shares in two samples, each by its count, exactly."""
     low, high, p_value = limits_between(first, second, tail)
-    halves = (share_limits(count, tail / 2, "population") for count in (first, second))
-    ratio_low, ratio_high = (np.asarray(end)[()] for end in ratio_limits(*next(halves), *next(halves)))
+    halves = (end for count in (first, second) for end in share_limits(count, tail / 2, "population"))
+    ratio_low, ratio_high = (end[()] for end in ratio_limits(*halves))
     return Difference(first.unbiased - second.unbiased, low, high, ratio_low, ratio_high, p_value)
 
 
 def _compared(
-    approximate: tuple[Numbers, Numbers, Numbers],
+    approximate: tuple[Numbers, ...],
     counts: tuple[Binomial, Binomial],
     tail: float,
     target: str,
@@ -175,28 +175,20 @@ def _compared(
 ) -> tuple[Difference, bool]:
     """Replace approximate limits by the exact limits of both shares where the approximation is not accurate."""
     (low1, high1), (low2, high2) = (share_limits(count, tail / 2, target) for count in counts)
-    middle, low, high = approximate
-    exact = np.asarray(few)
+    exact = few
     if target == "realised":
         certain = counts[0].noise(0.0) == counts[0].noise(1.0) == 0  # then the counts tell the shares
         noisy = [score_interval_is_accurate(count, tail) for count in counts]
-        few = few | certain | ~noisy[0] | ~noisy[1]
-        exact = np.asarray(few)
+        few = exact = few | certain | ~noisy[0] | ~noisy[1]
         for count in counts:
             exact = exact & ~realised_methods(count, tail / 2)[1]
-    ratio_low, ratio_high = ratio_limits(low1, high1, low2, high2)
-    numbers = Difference(
-        np.asarray(middle)[()],
-        np.clip(np.where(few, low1 - high2, low), -1, 1)[()],
-        np.clip(np.where(few, high1 - low2, high), -1, 1)[()],
-        ratio_low[()],
-        ratio_high[()],
-        p_value,
-    )
-    return numbers, bool(exact.all())
+    middle, low, high = approximate
+    ends = np.where(few, low1 - high2, low), np.where(few, high1 - low2, high)
+    numbers = (middle, *(np.clip(end, -1, 1) for end in ends), *ratio_limits(low1, high1, low2, high2), p_value)
+    return Difference(*(np.asarray(number)[()] for number in numbers)), bool(np.all(exact))
 
 
-def ratio_limits(low1: Numbers, high1: Numbers, low2: Numbers, high2: Numbers) -> tuple[Numbers, Numbers]:
+def ratio_limits(low1: Numbers, high1: Numbers, low2: Numbers, high2: Numbers) -> tuple[Array, Array]:
     """Limits of the ratio of two shares within these limits; infinite where the second share may be zero."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(high2 > 0, low1 / high2, 0.0), np.where(low2 > 0, high1 / low2, np.inf)
@@ -277,8 +269,7 @@ class DomainDifference:
     def limits_at(self, tail: Array) -> tuple[Array, Array]:
         """Return the ends of intervals with these tails on either side, of shape (1, tails)."""
         if not self._subtracted:
-            low, high, _ = self._joined(tail)
-            return low, high
+            return self._joined(tail)[:2]
         if self.blind.any():
             low, high = cut_limits(self.readout, tail)
         else:
@@ -301,8 +292,7 @@ class DomainDifference:
         )
         floored = bool((np.minimum(down, up) < least).any())
         ends = never_empty(self.middle, np.maximum(down, least), np.maximum(up, least), span=(-1.0, 1.0))
-        low, high = (np.clip(end, -1, 1)[np.newaxis] for end in ends)
-        return low, high, floored
+        return np.clip(ends[0], -1, 1)[np.newaxis], np.clip(ends[1], -1, 1)[np.newaxis], floored
 
     def limits(self, tail: float) -> tuple[float, float]:
         """Return the ends of the interval with `tail` on either side."""
@@ -324,11 +314,8 @@ class DomainDifference:
     def note(self, names: Sequence[str], tail: float) -> str:
         """Return a note if the interval rests on more than the design-based variance; otherwise an empty text."""
         if self.blind.any():
-            alone = [name for name, blind in zip(names, self.blind.tolist(), strict=True) if blind]
-            return in_one_cluster(alone)
-        if not self._subtracted and self._joined(np.array([[tail]]))[2]:
-            return FLOORED
-        return ""
+            return in_one_cluster([name for name, blind in zip(names, self.blind.tolist(), strict=True) if blind])
+        return FLOORED if not self._subtracted and self._joined(np.array([[tail]]))[2] else ""
 
     def refuse_unknown(self, message: str) -> None:
         """Raise an error if reports do not determine one of the shares."""
@@ -337,21 +324,23 @@ class DomainDifference:
             raise ValueError(message)
 
 
-def answers_compared(tally: Tally, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str]:
-    """Compare two answers in each group that has reports; of two answers in all, by the share of the first."""
-    answered = tally.answered
-    two = tally.k == 2 and tally.design.law.exclusive
-    found = tally.readout(answered, [[i]], minus=None if two else [[j]], target=confidence.target)
+def answers_compared(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
+    """Compare two answers of a complex sample in each group that has reports; of two answers, by the first share."""
+    if tally.sample is None:
+        return None
+    part, answered, tail = tally.parts[0], tally.answered, confidence.tail(1)
+    two = tally.k == 2 and part.design.law.exclusive
+    found = part.readout(answered, [[i]], minus=None if two else [[j]], target=confidence.target)
     assert found.error is not None
     if np.isinf(found.error).any():
         raise ValueError(SHARES_UNKNOWN)
     equal, span = (0.5, (0.0, 1.0)) if two else (0.0, (-1.0, 1.0))
-    middle, (low, high) = found.share()[:, 0], (end[:, 0] for end in cut_limits(found, confidence.tail(1), span))
+    middle, (low, high) = found.share()[:, 0], (end[:, 0] for end in cut_limits(found, tail, span))
     if two:
         middle, ratio = 2 * middle - 1, ratio_limits(low, high, 1 - high, 1 - low)
         low, high = 2 * low - 1, 2 * high - 1
     else:
-        ratio = _ratio(tally.readout(answered, [[i]]), tally.readout(answered, [[j]]), confidence.tail(1))
+        ratio = _ratio(part.readout(answered, [[i]]), part.readout(answered, [[j]]), tail)
 
     def contains(tail: Array) -> Mask:
         low, high = cut_limits(found, tail, span)
@@ -391,7 +380,7 @@ def domains_compared(tally: Tally, index: int, rows: list[int], confidence: Conf
 
 def _ratio(first: SamplingModel, second: SamplingModel, tail: float) -> tuple[Array, Array]:
     ratio = ratio_limits(*(end for one in (first, second) for end in design_based_limits(one, tail / 2)[:2]))
-    return np.asarray(ratio[0])[:, 0], np.asarray(ratio[1])[:, 0]
+    return ratio[0][:, 0], ratio[1][:, 0]
 
 
 # Newcombe

@@ -129,18 +129,13 @@ class NumericResult(IntervalResult):
     def name(self) -> str:
         """Name of the quantity."""
 
-    @property
     @abstractmethod
-    def part(self) -> tuple[str, str]:
-        """Kind of the quantity, and the individual one if there are several."""
-
-    @abstractmethod
-    def key(self) -> Document:
-        """Return the JSON fields that identify the value."""
+    def _identity(self) -> tuple[str, str, Document]:
+        """Return the kind of the quantity, the individual one if there are several, and the JSON fields of both."""
 
     def rows(self) -> Rows:
         """Return the labels of the rows in a table of quantities, one for each group."""
-        (quantity, of), each = self.part, np.size(self.value)
+        (quantity, of, _), each = self._identity(), np.size(self.value)
         return Rows(quantity, [of] * each, [self.name] * each, self._group_columns(), self.method)
 
     def _group_columns(self) -> dict[str, Counts]:
@@ -159,7 +154,7 @@ class NumericResult(IntervalResult):
     def _facts(self) -> Document:
         numbers = {name: getattr(self, name, None) for name in ("value", "se", "low", "high")}
         return {
-            **self.key(),
+            **self._identity()[2],
             **({"groups": self.groups} if self.groups else {}),
             **{name: number for name, number in numbers.items() if number is not None},
             **self.confidence.facts(),
@@ -298,12 +293,8 @@ class Mean(NumericResult):
     def name(self) -> str:
         return self.quantity
 
-    @property
-    def part(self) -> tuple[str, str]:
-        return self.quantity, ""
-
-    def key(self) -> Document:
-        return {"quantity": self.quantity}
+    def _identity(self) -> tuple[str, str, Document]:
+        return self.quantity, "", {"quantity": self.quantity}
 
     def estimates(self) -> Estimates:
         return Estimates(self.value, self.low, self.high, self.se)
@@ -470,7 +461,7 @@ class MeanComparison(TableResult):
         return f"Mean in {self.first} against {self.second}"
 
     def _footnotes(self) -> list[str]:
-        return [f"{self.test} test of equality in the population", *([self.note] if self.note else [])]
+        return [f"{self.test} test of equality in the population", *filter(None, [self.note])]
 
     def _facts(self) -> Document:
         about = {"level": self.confidence.level, "target": self.confidence.target, "approximate": self.approximate}
@@ -488,12 +479,11 @@ def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confi
     first, second = (shown_name(key) for key in keys)
     law, sets = law_of(tally, confidence), sets_of((x - least) / width)
     found, approximate, test = _fuzzy_shares_compared(tally, sets, rows, law)
-    numbers = agreeing(Difference(*map(np.asarray, found)), law)
+    numbers = agreeing(found, law)
     low, high = (width * float(np.clip(end, -1, 1)) for end in (numbers.low, numbers.high))
     middle = float(np.clip(width * numbers.unbiased, low, high))
-    note = note_between(tally, sets, rows, law)
-    p_value = float(numbers.p_value)
-    return MeanComparison(first, second, middle, low, high, p_value, confidence, approximate, test, note)
+    about = approximate, test, note_between(tally, sets, rows, law)
+    return MeanComparison(first, second, middle, low, high, float(numbers.p_value), confidence, *about)
 
 
 def _fuzzy_shares_compared(
@@ -506,11 +496,9 @@ def _fuzzy_shares_compared(
         apart.refuse_unknown(MEAN_UNKNOWN)
         return Difference(apart.middle, *apart.limits(law.tail(1)), *any_ratio, apart.p_value), True, STUDENT
     one, two = joints(tally.parts, rows, sets, target=law.target)
-    if one.is_one_count and two.is_one_count:
-        by_counts = counts_compared(tally, one.only_count(0), two.only_count(0), law, "barnard")
-        if by_counts is not None:
-            numbers, approximate, test = by_counts
-            return numbers, approximate or not tally.simple, test if tally.simple else "approximate"
+    if by_counts := counts_compared(tally, one, two, law, "barnard"):
+        numbers, approximate, test = by_counts
+        return numbers, approximate or not tally.simple, test if tally.simple else "approximate"
     (middle1, error1, unknown1), (middle2, error2, unknown2) = (group.average(law.target) for group in (one, two))
     middle, error = float(middle1[0] - middle2[0]), math.hypot(float(error1[0]), float(error2[0]))
     if math.isinf(error):
@@ -557,12 +545,8 @@ class Quantile(NumericResult):
     def name(self) -> str:
         return quantile_name(self.tau)
 
-    @property
-    def part(self) -> tuple[str, str]:
-        return "quantile", f"{self.tau:.12g}"
-
-    def key(self) -> Document:
-        return {"quantile": self.tau}
+    def _identity(self) -> tuple[str, str, Document]:
+        return "quantile", f"{self.tau:.12g}", {"quantile": self.tau}
 
     def _facts(self) -> Document:
         return super()._facts() | ({"note": self.note} if self.note else {})
@@ -639,14 +623,14 @@ def _smoothed_quantile(tally: Collected, tau: float, x: Array, confidence: Confi
     (part,), groups = tally.parts, np.flatnonzero(tally.answered)
     curves = smoothed_distribution(part.histograms(groups), part.design)
     reach = float(-ndtri(confidence.tail(1)))
-    rows = np.full((3, tally.answered.size), np.nan)
+    value, low, high = np.full((3, tally.answered.size), np.nan)
     for group, middle, deviation in zip(groups.tolist(), *curves, strict=True):
         ends = np.clip(np.array([middle - reach * deviation, middle + reach * deviation]), 0.0, 1.0)
         ends[:, -1] = 1.0
         first, last = quantile_places(ends[0], ends[1], tau)
         index = int(np.argmax(middle >= tau - REACHED))
-        rows[:, group] = x[min(max(index, first), last)], x[first], x[last]
-    numbers = dict(zip(("value", "low", "high"), rows, strict=True))
+        value[group], low[group], high[group] = x[min(max(index, first), last)], x[first], x[last]
+    numbers = {"value": value, "low": low, "high": high}
     return Quantile.of_groups(tally, numbers, confidence, (SMOOTHED,), tau=float(tau))
 
 

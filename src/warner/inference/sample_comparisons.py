@@ -38,9 +38,9 @@ from warner.inference.intervals import Confidence, law_of, positions_of
 from warner.inference.normal import Sampled, joints
 from warner.inference.presence import adjusted
 from warner.reports.tallies import refuse_uncounted
-from warner.results import Column, Estimates, TableResult, name_columns, with_library
+from warner.results import Column, Estimates, TableResult, with_library
 from warner.text import counted, enumerated, level_text, printable, quoted
-from warner.typesetting import fragment, p_value_cells, percent_cells, plain_table, share_decimals
+from warner.typesetting import fragment, labels, p_value_cells, percent_cells, plain_table, share_decimals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from warner.documents import Document
     from warner.reports.tallies import Collected
 
-COMPARISONS_VERSION = 1  # of the JSON document
 FIRST_SAMPLE, SECOND_SAMPLE = "the first sample", "the second sample"
 
 
@@ -120,14 +119,13 @@ class Comparisons(TableResult):
         further = {} if np.array_equal(*rounded) else {"unbiased": unbiased}
         cells = Estimates(difference, low, high, p=p, unit="points")
         values = objects(self.answers)
-        (names,) = name_columns({"value": values[shown]})
         shares = zip((self.first, self.second), self.shares[:, shown], strict=True)
         return [
             Column("value", values),
             Column("first", self.shares[0]),
             Column("second", self.shares[1]),
             *starmap(Column, numbers.items()),
-            names._replace(name="", values=None),
+            Column(heading="value", texts=partial(labels, values[shown])),
             *(Column(heading=f"{name} (%)", texts=partial(percent_cells, part, decimals)) for name, part in shares),
             *cells.shown("difference", f"{level_text(self.confidence.level)} interval", further=further),
             Column(heading="adjusted p", texts=partial(p_value_cells, tested)),
@@ -162,7 +160,7 @@ class Comparisons(TableResult):
     def _facts(self) -> Document:
         return {
             "format": "warner comparisons",
-            "version": COMPARISONS_VERSION,
+            "version": 1,
             "first": self.first,
             "second": self.second,
             "changed": [self.answers[index] for index in np.flatnonzero(self.changed)],
@@ -322,27 +320,20 @@ def _one_answer(
     tallies: tuple[Collected, Collected], answer: Label, names: tuple[str, str], confidence: Confidence
 ) -> Comparison:
     samples = [_sample(tally, answer, name) for tally, name in zip(tallies, ("first", "second"), strict=True)]
-    numbers = _exactly(samples, confidence.tail(1)) if all(tally.simple for tally in tallies) else None
-    exact = numbers is not None
-    if numbers is None:  # join the intervals of both samples; that of the ratio has each of them at half the tail
+    tail, (one, two) = confidence.tail(1), (sample.binomial for sample in samples)
+    simple = all(tally.simple for tally in tallies)
+    if simple and one is not None and two is not None and one.n + two.n <= MOST_REPORTS:
+        numbers, test = exact_difference(one, two, tail), "exact"
+    else:  # join the intervals of both samples; that of the ratio has each of them at half the tail
         low, high = joined_interval(samples, 1 - confidence.level)
-        halves = [np.clip(sample.interval(confidence.tail(1) / 2), 0, 1) for sample in samples]
-        ratio_low, ratio_high = map(float, ratio_limits(*halves[0], *halves[1]))
-        apart = samples[0].unbiased - samples[1].unbiased
-        numbers = Difference(apart, low, high, ratio_low, ratio_high, joined_test(samples))
-    numbers = Difference(*(float(number) for number in agreeing(Difference(*map(np.asarray, numbers)), confidence)))
-    one, two = (min(max(sample.unbiased, 0.0), 1.0) for sample in samples)
-    called = [f"{answer!r} in {name}" for name in names]
-    test = "exact" if exact else "approximate"
-    result = Comparison(called[0], called[1], one - two, *numbers, confidence, not exact, test)
+        ratio = ratio_limits(*(end for sample in samples for end in np.clip(sample.interval(tail / 2), 0, 1)))
+        apart, test = samples[0].unbiased - samples[1].unbiased, "approximate"
+        numbers = Difference(apart, low, high, *ratio, joined_test(samples))
+    first, second = (min(max(sample.unbiased, 0.0), 1.0) for sample in samples)
+    called = f"{answer!r} in {names[0]}", f"{answer!r} in {names[1]}"
+    numbers = Difference(*map(float, agreeing(numbers, confidence)))
+    result = Comparison(*called, first - second, *numbers, confidence, test == "approximate", test)
     return with_library(result, tallies[0].backend, {**tallies[0].skipped_files, **tallies[1].skipped_files})
-
-
-def _exactly(samples: list[Sample], tail: float) -> Difference | None:
-    one, two = (sample.binomial for sample in samples)
-    if one is None or two is None or one.n + two.n > MOST_REPORTS:
-        return None
-    return exact_difference(one, two, tail)
 
 
 def _sample(tally: Collected, answer: Label, name: str) -> Sample:
@@ -388,10 +379,8 @@ def _all_answers(
         simple = tallies[0].simple and tallies[1].simple
         quick = len(indices) * reports <= MOST_REPORTS_OF_GROUPS
         tested = [_equality(pair, simple=simple, quick=quick) for pair in zip(one, two, strict=True)]
-        numbers = [
-            (*joined_interval(list(pair), 1 - confidence.level), p)
-            for pair, (p, _) in zip(zip(one, two, strict=True), tested, strict=True)
-        ]
+        joined = (joined_interval([*pair], 1 - confidence.level) for pair in zip(one, two, strict=True))
+        numbers = [(*ends, p) for ends, (p, _) in zip(joined, tested, strict=True)]
         tests = list(dict.fromkeys(test for _, test in tested))
     unbiased = np.array([[sample.unbiased for sample in samples] for samples in (one, two)])
     low, high, p_value = np.array(numbers, dtype=np.float64).T
@@ -403,8 +392,8 @@ def _all_answers(
         answers=tuple(tallies[0].domain[index] for index in indices),
         shares=np.clip(unbiased, 0, 1),
         unbiased=apart,
-        low=np.asarray(ends.low),
-        high=np.asarray(ends.high),
+        low=ends.low,
+        high=ends.high,
         p_value=p_value,
         adjusted=adjusted(p_value, correction),
         confidence=confidence,

@@ -141,28 +141,23 @@ def totals(
     tally: Collected, shares: Array, population: Any, values: Any, confidence: Confidence, *, outside: str = ""
 ) -> Totals:
     """Estimate the number of respondents with each answer, or the sum of the numbers of the answers."""
-    answers = () if values is not None else tuple(all_labels(tally.domain).tolist())
-    groups = tally.groups if tally.by else ()
-    methods: tuple[str, ...]
     if population is None:
-        numbers, methods, source = *_expanded(tally, values, confidence), EXPANDED
+        numbers, methods = _expanded(tally, values, confidence)
     else:
-        people, source = _number_of_people(tally, population), KNOWN
-        numbers, methods = _of_population(tally, shares, people, values, confidence)
-    drawn = "" if tally.sample is None else tally.sample.described()
+        numbers, methods = _of_population(tally, shares, _number_of_people(tally, population), values, confidence)
     value, error, low, high = numbers
     return Totals(
         *(value, error, low, high),
         confidence,
         methods,
         not tally.simple,
-        source,
-        answers,
-        tally.by,
-        groups,
-        drawn,
-        reports_in_papers(tally),
-        outside,
+        source=EXPANDED if population is None else KNOWN,
+        answers=() if values is not None else tuple(all_labels(tally.domain).tolist()),
+        by=tally.by,
+        groups=tally.groups if tally.by else (),
+        sample="" if tally.sample is None else tally.sample.described(),
+        reports=reports_in_papers(tally),
+        outside=outside,
     )
 
 
@@ -281,16 +276,10 @@ class ShareBeyond(NumericResult, Interval):
 
     @property
     def name(self) -> str:
-        """Name of the quantity."""
         return f"share {self.share_of}"
 
-    @property
-    def part(self) -> tuple[str, str]:
-        """Kind of the quantity, and the range of numbers."""
-        return "share", self.share_of
-
-    def key(self) -> Document:
-        return {"share_of": self.share_of}
+    def _identity(self) -> tuple[str, str, Document]:
+        return "share", self.share_of, {"share_of": self.share_of}
 
     def estimates(self) -> Estimates:
         return Estimates(self.value, self.low, self.high, self.se, unit="share")
