@@ -1,28 +1,16 @@
 r"""Frequent values of an open domain: `discover`, `Discovery`.
 
-`prefix_search` finds values with error control; this module estimates their shares after selection.
+`prefix_search` finds values with error control; this module estimates their shares after selection. The count of a
+detected value has the distribution of :math:`X \sim \text{Bin}(n, q + (p-q)\theta)` given that :math:`X \ge c`, the
+critical count. With k the count, :math:`\beta` the error, and U(k) the upper limit of Clopper and Pearson,
 
-**Intervals after selection.** The count of a detected value has the distribution of :math:`X \sim
-\text{Bin}(n, q + (p-q)\theta)` given that :math:`X \ge c`, the critical count. Its unbiased share is too large on
-average (the winner's curse), and the usual interval lacks coverage. Let k be the count, :math:`\beta` the error, and
-U(k) the upper limit of Clopper and Pearson: :math:`P_\theta(X \le k) = \beta/2` at :math:`\theta = U(k)`. Then
-
-- the upper limit is U(k), the usual one;
+- the upper limit is U(k);
 - the lower limit is the :math:`\theta` with :math:`P_\theta(X \ge k \mid X \ge c) = \beta`, if that is below U(c), and
   otherwise the larger of U(c) and the :math:`\theta` with :math:`P_\theta(X \ge k \mid X \ge c) = \beta/2`;
 - the estimate is the median-unbiased share of that distribution.
 
-*The coverage is at least* :math:`1-\beta`, *given that the value was detected.* The true share is above the upper limit
-only if k < a, for a number a with :math:`x = P_\theta(X < a) \le \beta/2`. If :math:`\theta \le U(c)`, no count from c
-on is so small. Otherwise, with :math:`y = P_\theta(X < c) \le x`, that has the probability :math:`(x-y)/(1-y) \le x \le
-\beta/2` given selection: selection for large counts cannot make an upper limit too low. The true share is below the
-lower limit only if :math:`P_\theta(X \ge k \mid X \ge c)` is at most :math:`\beta`, if :math:`\theta < U(c)`, or
-:math:`\beta/2`; that is a tail of the distribution of k itself, which rises with :math:`\theta`. The sum is at most
-:math:`\beta` in both cases. So at most a part :math:`\beta` of all intervals shown misses.
-
-Far above the critical count this is the interval of Clopper and Pearson; just above it reaches down to 0. At the level
-of the test, such a value exists, but its share is not known. A two-sided interval of the truncated distribution would
-be *empty* there.
+The coverage is at least :math:`1-\beta`, given that the value was detected: docs/theory/model.md has the proof. A
+two-sided interval of the truncated distribution would be *empty* just above the critical count.
 """
 
 from __future__ import annotations

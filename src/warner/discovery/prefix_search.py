@@ -1,45 +1,16 @@
 r"""Search for frequent values, level by level, with a test at the last level.
 
 At each level but the last, the support of all extensions of the selected prefixes is counted (`support_counts`).
-Extensions are selected if at most 32 of all extensions reach their count by noise alone, on average.
+Extensions are selected if at most 32 of all extensions reach their count by noise alone, on average. A value x that
+extends the selected prefix u with the weight :math:`\omega_u` is detected if its count is at least the smallest c with
 
-**The last level is the test.** Let A be all that is known without its reports: the true values of the respondents,
-their levels, and the reports of all other levels. The selected prefixes U, a weight :math:`\omega_u` for each, and so
-the error probability
+.. math:: P(\text{Bin}(n, q) \ge c) \le \alpha_x = \alpha\, \frac{\omega_u}{\sum \omega} \cdot
+    \frac1{\text{number of extensions of } u} .
 
-.. math:: \alpha_x = \alpha\, \frac{\omega_u}{\sum_U \omega} \cdot \frac1{\text{number of extensions of } u}
-    \qquad \text{for } x = (u, v)
-
-are functions of A. A prefix that noise alone produces r times has the weight 1/max(1, r). A value is detected if its
-count is at least the smallest c with :math:`P(\text{Bin}(n, q) \ge c) \le \alpha_x`.
-
-*The family-wise error rate is at most* :math:`\alpha`, *for all true values.* Given A, the count of a value without
-respondents is Bin(n, q), because directions and noise of the last level are independent of A. So it is detected with
-probability at most :math:`\alpha_x`, and these sum to :math:`\alpha`. This requires no independence between values, no
-sampling from a population and no model. For a limit t on the share, c is that of Bin(n, q + (p-q) t), and respondents
-must be a sample of a population: then the same holds for values with a share of at most t.
-
-**Expected values.** A list that is known beforehand is tested with half of :math:`\alpha`, shared equally, and the
-search has the other half. Hashes of the last level are those of whole values, so that all its reports serve.
-*Other* is tested as one more value: with the weight of a selected prefix, or in the list.
-
-**Detectable shares.** A value with share :math:`\theta` is detected if each of its prefixes is selected and the last
-test succeeds. Levels are independent, and a prefix has at least the share of the value, so that
-
-.. math:: P(\text{found}) \ge \prod_l P(\text{Bin}(n_l, q + (p-q)\theta) \ge c_l).
-
-**Lower bound for all protocols.** *Let a share* :math:`\theta` *of respondents have a value drawn uniformly from X, and
-the others uniform values. Any protocol with one* :math:`\varepsilon` *-private report from each of n respondents,
-without interaction, that names the value with probability* :math:`\pi` *has*
-
-.. math:: \frac{\theta^2}{1-\theta} \ge \frac{2 v^* (\pi \ln|X| - \ln 2)}{n},
-    \qquad v^* = \frac{4 e^\varepsilon}{(e^\varepsilon-1)^2}.
-
-Let :math:`P_x` be the distribution of a report after x and P their mean. A report has the distribution :math:`\theta
-P_x + (1-\theta) P`, whose divergence from P is at most :math:`\theta^2 \chi^2(P_x \| P) / (2 (1-\theta))`. For each
-report the ratios :math:`P_x / P` have mean 1 over x and lie between m and :math:`e^\varepsilon m`, so that their
-variance is at most :math:`(e^\varepsilon m - 1)(1 - m) \le 1/v^*` (Bhatia and Davis). Fano's inequality,
-:math:`\pi \ln|X| \le n \theta^2 / (2 v^* (1-\theta)) + \ln 2`, is the claim.
+A prefix that noise alone produces r times has the weight 1/max(1, r). Expected values are tested with half of
+:math:`\alpha`, shared equally. *Other* is tested as one more value: with the weight of a selected prefix, or in the
+list. docs/theory/model.md proves that the family-wise error rate is at most :math:`\alpha`, and has the detectable
+share and the lower bound for all protocols.
 
 **Crafted reports need no randomness.** An attacker chooses the level of each report, and each supports the value. Of n
 reports of a level, f of them crafted, :math:`f + \text{Bin}(n - f, q)` support a value without respondents. The

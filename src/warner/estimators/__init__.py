@@ -1,41 +1,14 @@
 """Estimators of the true shares, from counts of reports.
 
-**Choice of the estimator**
-
-`shrink`
-    The default for one symmetric design with 20 answers or more (without groups): the lowest total error known. A Bayes
-    estimate: biased share by share, but each share stays within limits set by its own count, so that it is consistent
-    for every population.
-`smooth`
-    The default for designs with ordered answers (square wave, cut-off response); an option for 20 ordered answers or
-    more under any other design: numbers, scales. Curves, averaged over their smoothness.
-`mle`
-    The default elsewhere, if a report names one answer. The most likely distribution; always valid, with a certificate
-    (`warner.certificate`). By squared error it lies between the other two valid closed forms: in the 750 settings of
-    Pinzón et al. it was never the worst of them. But it can be far from the best (up to 860 times its squared error
-    there, at large epsilon and N), and even behind plain `inv` (1.6 times, at K = 1000, epsilon 4, N = 10^6, when one
-    answer has three quarters).
-`inv_p`
-    For populations concentrated on a few answers. Its squared error is at most that of `inv`, for every population and
-    every sample: the only guarantee of this kind. The sparsest of the three: it has the most zeros.
-`inv_n`
-    For populations with nearly equal shares. The flattest of the three, and the worst if one answer dominates (55 times
-    the squared error of `inv` in the example above).
-`inv`
-    For estimates that are added up, averaged or compared later: it alone is unbiased, and confidence intervals are
-    based on it. Its shares sum to one but may be negative.
-
-For reports that support several answers, `inv`, `inv_p` and `inv_n` are the same formulas with another p and q, and
-with fewer than 20 answers **`inv_p` is the default**. There `mle` needs the reports themselves, or their histogram; by
-squared error it is level with `inv_p` on average, but up to seven times worse if one answer dominates and epsilon is
-large (measurements: docs/explanation/choosing-a-mechanism.md). Its advantages are the likelihood and the certificate.
-
-If every count is at least N q (p > q), all four agree. None of them is an interval. With many answers, `mle` and
-`inv_n` take from the frequent answers and give to the rare ones: compare with `inv` to see how much.
+`shrink` is the default for one symmetric design with 20 answers or more (without groups): the lowest total error known.
+`smooth` is the default for designs with ordered answers. `mle` is the default elsewhere, if a report names one answer:
+the most likely distribution, with a certificate. `inv_p` is the default where reports support several answers: its
+squared error is at most that of `inv`, for every population and every sample. `inv_n` is for nearly equal shares.
+`inv` alone is unbiased; confidence intervals are based on it, but shares may be negative. If every count is at least
+N q (p > q), the last four agree. docs/explanation/choosing-an-estimator.md has the measurements.
 
 For comparison there are the repairs of the literature (`warner.estimators.postprocessing`): `base_cut`, `norm_cut`,
-`power`, `power_ns` and `mle_pooled`, for one collection under a symmetric design. docs/evidence/how-close.md has the
-measurements. `METHODS` lists all estimators.
+`power`, `power_ns` and `mle_pooled`, for one collection under a symmetric design. `METHODS` lists all estimators.
 
 Its files::
 

@@ -1,17 +1,10 @@
 r"""Likelihood of shares, and the certificate of the maximum-likelihood estimate.
 
-For shares :math:`\theta` and a channel C a report is j with probability :math:`\mu_j = \sum_i \theta_i C_{ij}`. With
-
-.. math:: g_i = \sum_j \phi_j \frac{C_{ij}}{\mu_j},
-
-one step of the iterative Bayesian update (IBU, an EM algorithm) is :math:`\theta_i \leftarrow \theta_i g_i`, and no
-distribution has a log-likelihood that exceeds that of :math:`\theta` by more than
-
-.. math:: \text{gap} = N \ln \max_i g_i
-
-nats for the whole sample. So one product with the channel and one with its adjoint bound the distance of any shares
-from the maximum, in likelihood (not in :math:`\theta`: with small epsilon a tiny gap can still hide a visible
-distance). Reports of several designs are one channel with the columns of all of them (`combined_channel`).
+With :math:`g_i = \sum_j \phi_j C_{ij} / \mu_j` and :math:`\mu_j = \sum_i \theta_i C_{ij}`, no distribution has a
+log-likelihood that exceeds that of :math:`\theta` by more than :math:`N \ln \max_i g_i` nats for the whole sample
+(docs/theory/estimators.md has the proof). So one product with the channel and one with its adjoint bound the distance
+of any shares from the maximum, in likelihood. Reports of several designs are one channel with the columns of all of
+them (`combined_channel`).
 """
 
 from __future__ import annotations

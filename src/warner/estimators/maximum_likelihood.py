@@ -2,46 +2,25 @@ r"""Maximum likelihood under any channel, with a certificate.
 
 Randomized response has a closed form (`warner.mle`). Pools of randomized responses use one price (`separable_mle`).
 Other channels use an interior-point method and Newton's method on the positive shares, or projected gradients,
-whichever is faster; with products only, accelerated IBU.
+whichever is faster; with products only, accelerated IBU. docs/theory/estimators.md has the equations.
 
-**Projected gradients**, with one pass through the reports per step. With :math:`\mu_j = \sum_i \theta_i C_{ij}` the
-log-likelihood per report and its gradient are
+**Projected gradients** [1]_ go through the reports once per step. Only the sums :math:`\ell`, g and the metric D are
+needed. So reports may be a histogram, several collections, or blocks of a file that is read again for every step, and
+each report's likelihood need only be known up to a positive factor, which cancels in g. Any constant :math:`c_j` may be
+subtracted from a column in D. With the level of the answers that a report does not support, D is the whole curvature of
+a block design at uniform shares, but for one factor, and the first step is nearly Newton's. Barzilai and Borwein's rule
+estimates the factor from the change of the gradient over the last step, compared with the prediction of D.
 
-.. math:: \ell = \frac1N \sum_j n_j \ln \mu_j, \qquad g_i = \frac1N \sum_j n_j \frac{C_{ij}}{\mu_j},
-
-and no distribution is more likely than :math:`\theta` by more than :math:`N \ln \max_i g_i` nats (`likelihood`). Only
-these sums are needed. So reports may be a histogram, several collections, or blocks of a file that is read again for
-every step, and each report's likelihood need only be known up to a positive factor, which cancels in g.
-
-A step goes along the gradient and then to the nearest distribution [1]_, both in the metric of the diagonal
-
-.. math:: D_i = \frac1N \sum_j n_j \frac{(C_{ij} - c_j)^2}{\mu_j^2},
-
-the curvature of :math:`\ell` along each share. Steps sum to zero, so any constant :math:`c_j` may be subtracted from a
-column. With the level of the answers that a report does not support, D is the whole curvature of a block design at
-uniform shares, but for one factor, and the first step is nearly Newton's. Barzilai and Borwein's rule estimates the
-factor from the change of the gradient over the last step, compared with the prediction of D.
-
-EM multiplies each share by g: the more private the reports, the shorter its steps, and a share of zero stays zero. A
-gradient step is as long as the curvature allows, and an answer that was cut off too early returns.
-
-**Pools of randomized responses** are a separable problem, solved by its dual. With :math:`E_g = p_g/q_g - 1` for the
-design of collection g, the log-likelihood is a sum over the answers,
-
-.. math:: \sum_i f_i(\theta_i), \qquad f_i(\theta) = \sum_g c_{gi} \ln(1 + E_g \theta),
-
-of concave functions that only the sum of the shares connects. So each share follows from one number, the price
-:math:`\lambda` of a share: :math:`f_i'(\theta_i) = \lambda`, or 0 if even :math:`f_i'(0)` is below. At the price the
-shares sum to one: it is the root of one decreasing function. (With p < q in some of the designs the functions are still
-concave, but an answer that was never reported has no price; such pools use the solver for any channel.)
+**Pools of randomized responses** are solved by their dual: each share follows from the price :math:`\lambda` of a
+share, by :math:`f_i'(\theta_i) = \lambda`, or is 0 if even :math:`f_i'(0)` is below. (With p < q in some of the designs
+an answer that was never reported has no price; such pools use the solver for any channel.)
 
 **Column generation**, for channels whose rows are constant on long stretches of reports. The most likely distribution
 under a square wave, or a cut-off response, has few positive shares. Restricted to s answers, the rows of the channel
 change only at the ends of their windows, so the likelihood depends on the counts through their sums over at most 2s + 1
 stretches of reports: a table of s rows, for Newton's method. Then :math:`g_i = \sum_j \phi_j C_{ij}/\mu_j` of all K
 answers costs two running sums. Its peaks above 1 join the answers, answers without a share leave, and every round
-raises the likelihood; :math:`n \ln \max g` over *all* answers is the certified gap. This is the constrained Newton
-method of [3]_ for mixing distributions.
+raises the likelihood. This is the constrained Newton method of [3]_ for mixing distributions.
 
 References
 ----------

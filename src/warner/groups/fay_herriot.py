@@ -1,8 +1,8 @@
 r"""Partial pooling by the model of Fay and Herriot, averaged over the spread between groups.
 
-The direct estimate of group g is :math:`y_g = \theta_g + e_g`, its share :math:`\theta_g = x_g' \beta + u_g`. Errors
-have the variance :math:`v_g` of the design, and the effects :math:`u_g` the variance :math:`\tau^2`, whose root is the
-*spread*. Without covariates :math:`x_g` is a column of ones. Given the spread, with :math:`w_g = 1/(\tau^2 + v_g)`,
+The direct estimate of group g is :math:`y_g = \theta_g + e_g`, with :math:`\theta_g = x_g' \beta + u_g`. Errors have
+the variance :math:`v_g` of the design, the effects :math:`u_g` the variance :math:`\tau^2`. Given the *spread*
+:math:`\tau`, with :math:`w_g = 1/(\tau^2 + v_g)`,
 
 .. math::
     A = X' W X, \quad \beta = A^{-1} X' W y, \quad \mu_g = x_g' \beta, \quad s_g^2 = x_g' A^{-1} x_g,
@@ -12,56 +12,34 @@ have the variance :math:`v_g` of the design, and the effects :math:`u_g` the var
     B_g = \tau^2 w_g, \quad E\,\theta_g = \mu_g + B_g (y_g - \mu_g), \quad
     \operatorname{Var} \theta_g = B_g v_g + (1 - B_g)^2 s_g^2.
 
-:math:`\ell` is the restricted likelihood [1]_; :math:`B_g` is the weight of the group's own reports. Shares are not
-estimated at the most likely spread, which is often zero for few groups, but averaged over all spreads with weights
-:math:`\exp \ell(\tau)`: a flat prior from 0 to the largest standard deviation that shares can have. Their errors are
-averaged with weights :math:`\tau \exp \ell(\tau)`, a prior that is flat in :math:`\tau^2`, under which intervals have
-their coverage to the second order, for groups of one size [3]_. Under the prior that is flat in :math:`\tau` coverage
-is as low as 91 % where the spread is half of the noise.
+:math:`\ell` is the restricted likelihood [1]_. Shares are averaged over all spreads with weights
+:math:`\exp \ell(\tau)`, their errors with weights :math:`\tau \exp \ell(\tau)`, under which intervals have their
+coverage to the second order, for groups of one size [2]_. The relative spreads of many answers are draws from one
+distribution on a grid, estimated by the EM algorithm together with one pseudo-answer that is spread evenly.
 
-**Many answers.** Answer k has the spread :math:`r_k \sqrt{m_k (1 - m_k)}` with :math:`0 \le r_k \le 1`; under a
-Dirichlet distribution all :math:`r_k` are equal. The :math:`r_k` are draws from one unknown distribution on a grid,
-estimated by the EM algorithm together with one pseudo-answer that is spread evenly.
+**Direct estimates.** The variance :math:`v_g` (docs/theory/groups-and-samples.md) is a polynomial in the mean share m
+and :math:`\tau^2`: a group's own estimated variance would be correlated with the estimate, and 0 for a count of 0.
+Without a binomial count, the variance of one report is that under all reports together. For a mean, where this variance
+is mostly that of respondents, it is the pooled variance within groups. The collections of a pool are combined in each
+group by their precisions at m, with weights :math:`\lambda_p`; then :math:`1/n_g` becomes
+:math:`\sum \lambda_p^2 / n_p`, and the coefficients are averages with these weights.
 
-**Direct estimates.** In group g, :math:`c_g` of :math:`n_g` respondents were counted, each with probability
-:math:`b + a\theta_g`, so that :math:`y_g = (c_g/n_g - b)/a`. One debiased report of any group has the variance
-:math:`f(1-f)/a^2` with :math:`f = b + am` and m the mean share. By the law of total variance,
-
-.. math:: \operatorname{Var} y_g = \tau^2 + v_g, \qquad
-          v_g = \frac{1}{n_g} \Bigl( \frac{f (1 - f)}{a^2} - \tau^2 \Bigr), \qquad
-          \frac{f (1 - f)}{a^2} = \frac{b (1 - b)}{a^2} + \frac{1 - 2b}{a} \, m - m^2 .
-
-(A group's own estimated variance is correlated with the estimate, and is 0 for a count of 0.) So the variance is a
-polynomial in m and :math:`\tau^2`. Without a binomial count, the variance of one report is that under all reports
-together. For a mean, where this variance is mostly that of respondents, it is the pooled variance within groups. The
-collections of a pool are combined in each group by their precisions at m, with weights :math:`\lambda_p`; then
-:math:`1/n_g` becomes :math:`\sum \lambda_p^2 / n_p`, and the coefficients are averages with these weights.
-
-**Nonparametric maximum likelihood**, for groups that form clusters or lie far out. With the likelihood :math:`f_g(x)`
-of every share x, the distribution of shares that maximizes :math:`\sum_g \log \sum_j \pi_j f_g(x_j)` [4]_ is found on a
-grid. It is a maximum if and only if
-
-.. math:: d_j = \frac1G \sum_g \frac{f_g(x_j)}{\sum_i \pi_i f_g(x_i)} \le 1 \quad \text{for all } j,
-          \qquad \pi_j (1 - d_j) = 0,
-
-which Newton's steps solve with :math:`\pi_j (1 - d_j) = \mu` and :math:`\mu` that falls to 0 (an interior-point method,
-as in [5]_). The share of a group is its posterior mean. Partial pooling has lower error where shares are normal or
-beta. So this distribution is used only for a hundred groups or more, if it is more likely than the best beta
-distribution by more than :math:`A \log G`, where A is the number of values with weight, at least 3: Schwarz's
-criterion, with two numbers for each value. (With 3 for all A, normal shares with little noise were taken for clusters.)
-Its posterior intervals would neglect the estimation of the distribution, so that standard errors are those of partial
-pooling. A group with less noise than the distance between two values of the grid keeps its partially pooled share.
+**Nonparametric maximum likelihood** [3]_, for groups that form clusters or lie far out. The distribution on a grid that
+maximizes :math:`\sum_g \log \sum_j \pi_j f_g(x_j)` is found by Newton's steps for :math:`\pi_j (1 - d_j) = \mu` with
+:math:`\mu` that falls to 0 [4]_, where :math:`d_j = \frac1G \sum_g f_g(x_j) / \sum_i \pi_i f_g(x_i)` is at most 1 at
+the maximum. It is used if Schwarz's criterion prefers it to the best beta distribution. Its posterior intervals would
+neglect the estimation of the distribution, so that standard errors are those of partial pooling. A group with less
+noise than the distance between two values of the grid keeps its partially pooled share.
 
 References
 ----------
 .. [1] R. E. Fay, R. A. Herriot, "Estimates of income for small places: an application of James-Stein procedures to
    census data", J. Amer. Stat. Assoc. 74 (1979), 269-277.
-.. [2] J. N. K. Rao, I. Molina, "Small Area Estimation", 2nd edition, Wiley 2015, sections 6.1 and 10.3.
-.. [3] G. S. Datta, J. N. K. Rao, D. D. Smith, "On measuring the variability of small area estimators under a basic area
+.. [2] G. S. Datta, J. N. K. Rao, D. D. Smith, "On measuring the variability of small area estimators under a basic area
    level model", Biometrika 92 (2005), 183-196.
-.. [4] J. Kiefer, J. Wolfowitz, "Consistency of the maximum likelihood estimator in the presence of infinitely many
+.. [3] J. Kiefer, J. Wolfowitz, "Consistency of the maximum likelihood estimator in the presence of infinitely many
    incidental parameters", Ann. Math. Stat. 27 (1956), 887-906.
-.. [5] R. Koenker, I. Mizera, "Convex optimization, shape constraints, compound decisions, and empirical Bayes rules",
+.. [4] R. Koenker, I. Mizera, "Convex optimization, shape constraints, compound decisions, and empirical Bayes rules",
    J. Amer. Stat. Assoc. 109 (2014), 674-685.
 """
 

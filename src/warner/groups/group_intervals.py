@@ -1,45 +1,32 @@
 r"""Intervals, means, ranks and heterogeneity of groups.
 
 **FAB limits** ("frequentist, assisted by Bayes" [1]_) are exact for every group, and short near the prediction from the
-other groups. Clopper and Pearson's interval has the error probability :math:`\alpha/2` in either tail. Any other
-division is exact as well, even one that depends on the share: :math:`\theta` is accepted after c of n reports if, for a
-positive gain,
+other groups: :math:`\theta` is accepted after c of n reports if, for a positive gain,
 
 .. math:: P_\theta(X \le c) > \alpha \, (1 - s(\theta)) \quad \text{and} \quad P_\theta(X \ge c) > \alpha \, s(\theta).
 
-For every function s that does not depend on the group's own reports, the true share is rejected with probability at
-most :math:`\alpha`. Intervals are the shortest on average over shares with mean m and spread :math:`\tau` if
+For a negative gain s and 1 - s are exchanged. Intervals are the shortest on average over shares with mean m and spread
+:math:`\tau` if
 
 .. math:: \Phi^{-1}(\alpha s) - \Phi^{-1}(\alpha (1 - s)) = 2 \sigma_\theta (m - \theta) / \tau^2, \qquad
           \sigma_\theta^2 = f (1 - f) / (n a^2), \quad f = b + a \theta.
 
-For a negative gain s and 1 - s are exchanged. m and :math:`\tau` come from all other groups: each group is left out of
-the regression and of the restricted likelihood of `fay_herriot` by subtracting its terms. With the leverage
-:math:`h = w x' A^{-1} x` and the residual e, the prediction without the group is :math:`y - e/(1-h)`, the determinant
-:math:`(1-h) \det A`, and the sum of squares smaller by :math:`w e^2 / (1-h)`. The share at which variances are taken
-comes from the half of the groups to which the group does not belong.
+m and :math:`\tau` come from all other groups: each group is left out of the regression and of the restricted likelihood
+of `fay_herriot` by subtracting its terms. With the leverage :math:`h = w x' A^{-1} x` and the residual e, the
+prediction without the group is :math:`y - e/(1-h)`, the determinant :math:`(1-h) \det A`, and the sum of squares
+smaller by :math:`w e^2 / (1-h)`. The share at which variances are taken comes from the half of the groups to which the
+group does not belong.
 
 **Means** are shares of fuzzy sets (module `inference.means`), pooled as shares are. **Expected ranks** are averages
-over draws from the distributions of the pooled shares. Ranks of separate estimates are led by the smallest groups,
-whose noise is the largest; the expected rank of a small group is in the middle, with a wide range.
+over draws from the distributions of the pooled shares.
 
-**Heterogeneity, exact test**, where each group has one binomial count, all with the same base and gain. Given their
-total, such counts with equal probabilities are multivariate hypergeometric. The likelihood-ratio statistic T is
-compared with B draws: :math:`(1 + \#\{T^* \ge T\}) / (B+1)` is a p-value. Of many groups, draws end with the twentieth
-T* that is as large, and after l draws the p-value is 20/l [2]_.
-
-**Heterogeneity, approximate test**, otherwise. If all groups have the same share (or lie on the regression),
-:math:`Q(0) = \sum (y_g - \mu_g)^2 / v_g` is approximately chi-squared; its degrees of freedom are the number of
-informative groups less the number of coefficients [3]_. The approximation fails for small groups with counts that are
-nearly all 0: p is below 0.001 in a quarter of such surveys. With the spread :math:`\tau`,
-:math:`Q(\tau) = \sum (y_g - \mu_g)^2 / (v_g + \tau^2)` has that distribution; all spreads at which it is between two
-quantiles are the interval of the spread [4]_. It excludes 0 exactly where twice the tail of the test is below one minus
-the level.
-
-The statistics of K answers are dependent. With the correlation matrix R of their unbiased shares in one group, and d
-degrees of freedom each, the sum has the mean Kd and the variance :math:`2 d \lVert R \rVert^2`, so that it is about a
-multiple of chi-squared with :math:`d K^2 / \lVert R \rVert^2` degrees of freedom (Satterthwaite). R is that of surveys
-drawn from the overall distribution.
+**Heterogeneity** (docs/theory/groups-and-samples.md). The exact test compares the likelihood ratio with B draws of the
+counts given their total; of many groups, draws end with the twentieth statistic that is as large, and after l draws the
+p-value is 20/l [2]_. The approximate test is Cochran's Q [3]_, which also gives the interval of the spread [4]_. It
+fails for small groups with counts that are nearly all 0: p is below 0.001 in a quarter of such surveys. The statistics
+of K answers are dependent. With the correlation matrix R of their unbiased shares in one group, and d degrees of
+freedom each, the sum has the mean Kd and the variance :math:`2 d \lVert R \rVert^2`, so that it is about a multiple of
+chi-squared with :math:`d K^2 / \lVert R \rVert^2` degrees of freedom (Satterthwaite).
 
 References
 ----------

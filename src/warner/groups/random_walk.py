@@ -4,17 +4,14 @@ The share of week t is the share of week t - 1 plus a step, :math:`\theta_t = \t
 direct estimate :math:`y_t = \theta_t + e_t` has the variance :math:`v_t` of the design at the overall share. The filter
 starts diffuse: the first week with reports has level :math:`y` and variance v, and is no part of the likelihood [1]_.
 Weeks without reports are bridged, and before the first report the level is carried back, each with a variance that
-grows by :math:`\tau^2` per step. Where weeks are d apart the step has the variance :math:`d \tau^2`; :math:`\tau = 0`
-is a constant. Shares are averaged over :math:`\tau` as in `fay_herriot`. Several series (a region each) have the same
-:math:`\tau`, and a start each. The weight of a week's own reports is the derivative of its smoothed share in
-:math:`y_t`, which is :math:`\operatorname{Var}(\theta_t \mid y) / v_t`.
+grows by :math:`\tau^2` per step. Where weeks are d apart the step has the variance :math:`d \tau^2`. Several series (a
+region each) have the same :math:`\tau`, and a start each. The weight of a week's own reports is the derivative of its
+smoothed share in :math:`y_t`, which is :math:`\operatorname{Var}(\theta_t \mid y) / v_t`.
 
-**Test of a constant share.** The most likely step of a constant share is 0 more often than half of the time, unlike for
-a usual boundary [2]_. In a long series of equal weeks the likelihood rises from 0 if :math:`\sum_k Z_k^2 / (\pi k)^2`
-exceeds its mean 1/6, a distribution of Cramér and von Mises: with probability 0.34. Over S series these add up. A gamma
-distribution with the same skewness has the shape 0.6125 S, and exceeds its mean with a probability that rises from 0.33
-to 1/2 as S grows. The likelihood ratio is compared with chi-squared with one degree of freedom times that probability:
-its size at 5 % was 3.5 to 5.1 % (3 to 52 weeks, 1 to 20 series).
+**Test of a constant share.** The most likely step of a constant share is 0 more often than half of the time [2]_: the
+likelihood rises from 0 if a Cramér-von Mises statistic, summed over S series, exceeds its mean. A gamma distribution
+with the same skewness has the shape 0.6125 S. The likelihood ratio is compared with chi-squared with one degree of
+freedom times that probability (docs/theory/groups-and-samples.md has its measured size).
 
 References
 ----------

@@ -2,28 +2,15 @@ r"""Binomial counts: confidence limits (Clopper-Pearson, Wilson, score, exact), 
 
 A count is exactly binomial, :math:`c \sim \text{Bin}(n, \text{base} + \text{gain} \cdot \theta)`, whatever the other
 shares are. So the exact interval of Clopper and Pearson for that probability, mapped to :math:`\theta`, covers at least
-at its level, for every K, n and epsilon. Intervals around a valid estimator do not: `mle` is biased for a frequent
-answer when many answers are near zero, and bootstrap or likelihood-ratio intervals around it can miss nearly always.
+at its level, for every K, n and epsilon. The target is the share of the **population**, or of the **sample**
+(`realised`), where only the randomization is random. docs/theory/intervals.md has the exact limits of shares of the
+sample, the ends of the numbers m of holders with :math:`X_m = \text{Bin}(m, p) + \text{Bin}(n - m, q)`.
 
-The target is the share of the **population**, or of the **sample** (`realised`), where only the randomization is
-random.
-
-**Sums of two counts.** The tail of a sum of binomial counts with different probabilities is a sum of products,
-
-.. math:: P(A + B \ge c) = \sum_j P(A = j)\, P(B \ge c - j),
-
-of which only some standard deviations around the means count. The terms follow from each other by
+Tails of such sums are sums of products, :math:`P(A + B \ge c) = \sum_j P(A = j)\, P(B \ge c - j)`, of which only some
+standard deviations around the means count. The terms follow from each other by
 :math:`P(k+1)/P(k) = \frac{n-k}{k+1} \frac{p}{1-p}`, so that nothing cancels. By Bernstein's inequality the terms that
-are left out are at most `NEGLECTED` of the tail.
-
-**Exact limits of shares of the sample.** If m of n respondents have an answer, the number of its reports is
-
-.. math:: X_m = \text{Bin}(m, p) + \text{Bin}(n - m, q).
-
-With p above q it rises stochastically with m. So the numbers m with :math:`P(X_m \ge c) > \text{tail}` and
-:math:`P(X_m \le c) > \text{tail}` lie between two ends, and each end misses the true m with probability at most `tail`
-(the argument of Clopper and Pearson). These intervals are much shorter where little is randomized. Two neighboring
-distributions come from one. With Y the reports of all respondents but one,
+are left out are at most `NEGLECTED` of the tail. Two neighboring distributions come from one. With Y the reports of all
+respondents but one,
 
 .. math:: P(X_m \ge c) = P(Y \ge c) + p P(Y = c - 1), \qquad P(X_{m-1} \ge c) = P(Y \ge c) + q P(Y = c - 1).
 """

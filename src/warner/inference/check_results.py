@@ -3,16 +3,13 @@ r"""Results of a goodness-of-fit check: tests with their sentences, the verdict,
 **Influence of fake reports (poisoning).** Replacing or omitting m of N reports changes the observed shares by at most
 2m/N in all, and an estimator by at most 1/\|p - q\| times that. Shares sum to one, so that any single share moves by at
 most half of it, :math:`m / (N |p-q|)`: 5 fakes among 100 reports with p - q = 1/2 move a share by up to 10 percentage
-points. This bound holds for `inv`, `inv_n` and `inv_p`, and with p > q (or two answers) for `mle`. With p < q and more
-answers `mle` has no such bound: one report of an unreported answer can move half of everything. If a report supports
-several answers, it moves each of them; the bound then holds for `inv`, and twice the bound for `inv_p`, because all
-shares are lowered by one constant. `shrink` has no such bound; one report has moved a share by 2.8 times as much.
+points. With p < q and more than two answers `mle` has no such bound: one report of an unreported answer can move half
+of everything. `shrink` has none; one report has moved a share by 2.8 times as much.
 
 **Open reports.** In an open domain hardly two reports are alike, and any value may have any share. But levels and
 directions do not depend on the true answers, so that the counts of `ancillary_counts` are exactly binomial. Each is
 tested on both sides, and the smallest p-value is multiplied by the number of tests, which is exact. Detected are a
-client with other weights of the levels, a weak generator of directions, copies of reports, and careless fakes; not
-detected are the wrong odds, crafted reports with honest directions, and dishonest answers.
+client with other weights of the levels, a weak generator of directions, copies of reports, and careless fakes.
 """
 
 from __future__ import annotations

@@ -10,10 +10,8 @@ refute only this claim of a randomized response. Two tests look at it:
   surveys simulated at a vertex, where all respondents have the same answer. No true shares are known with larger
   values; that is measured, not proven, and the test is called conservative.
 
-The two tests are strongly dependent, so that twice the smaller p-value would waste half of the level. The verdict ranks
-the smaller one among the smaller ones of the same simulated surveys. If it is beyond all of them, the exact test alone
-may be smaller. With p < q everything is reversed: the most common answer, and
-:math:`K \cdot P(\text{Bin}(N, q) \ge \max_i c_i)`.
+The two tests are strongly dependent. The verdict ranks the smaller p-value among the smaller ones of the same simulated
+surveys. If it is beyond all of them, the exact test alone may be smaller. With p < q everything is reversed.
 
 With two types of reports, one count is sufficient, and all tests are exact: the count is binomial with a probability
 between l and h, the least and the most of all answers. Counts are the more extreme, the smaller
@@ -23,12 +21,8 @@ at l or at h, because in between it first falls and then rises.
 For any other design the first test looks at both sides of every count, between the least and the most of all answers
 (`ProbabilityBounds`). Types of reports have tests of their own (`report_types`). Under a design that asks each
 respondent about d of the K answers, the number who were asked about an answer is exactly :math:`\mathrm{Bin}(N, d/K)`;
-2K times the smallest tail is a p-value. It detects a client that prefers some answers. Each collection of a pool has
-its tests. The smallest p-value is multiplied by the number of tests.
-
-No such check can detect more noise than claimed, uniform junk and dishonest answers, because honest answers from
-another population give such reports as well. Only where the distribution of the types is known, as under a unary
-encoding, can the first two be detected.
+2K times the smallest tail is a p-value. Each collection of a pool has its tests. The smallest p-value is multiplied by
+the number of tests.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
 r"""Comparing two shares: two answers of the same respondents (sign test, McNemar), or one answer in two groups.
 
-If all answers are symmetric, the test of two answers needs neither p nor q. Reports that support both answers, or
-neither, are uninformative. A report that supports exactly one of them supports the first as often as the second if and
-only if the shares are equal, because :math:`P(i, \text{not } j) - P(j, \text{not } i) = (p-q)(\theta_i - \theta_j)`. So
-given the number of such reports, those of the first answer are binomial with probability one half: the sign test for
-reports of one answer, McNemar's test otherwise. The number of reports that support both answers follows only from the
-reports themselves. Without them, the difference is approximately normal. Of only two answers the difference is twice a
-share minus one.
+If all answers are symmetric, the test of two answers needs neither p nor q. A report that supports exactly one of them
+supports the first as often as the second if and only if the shares are equal, because
+:math:`P(i, \text{not } j) - P(j, \text{not } i) = (p-q)(\theta_i - \theta_j)`. So given the number of such reports,
+those of the first answer are binomial with probability one half: the sign test for reports of one answer, McNemar's
+test otherwise. The number of reports that support both answers follows only from the reports themselves. Without them,
+the difference is approximately normal. Of only two answers the difference is twice a share minus one.
 
 The shares of two complementary answers are :math:`\theta` and :math:`1 - \theta`, with mirrored intervals. So tables
-for readers show the first answer alone; tables for programs (CSV, JSON, data frames) have both rows. Where a report may
-support both answers, the two counts differ, and both rows are shown.
+for readers show the first answer alone; tables for programs have both rows.
 """
 
 from __future__ import annotations

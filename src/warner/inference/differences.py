@@ -14,20 +14,9 @@ exactly where the test rejects (`agreeing`).
    \hat\theta_1 - \hat\theta_2 + \sqrt{(u_1 - \hat\theta_1)^2 + (\hat\theta_2 - l_2)^2}
 
 [1]_, [2]_. It holds for any two designs; with exact limits it is conservative. The p-value is the smallest
-:math:`\alpha` at which the interval of level :math:`1 - \alpha` excludes 0.
-
-**Two domains of a complex sample** share clusters. Their limits, :math:`b_j` below and :math:`o_j` above the unbiased
-share :math:`x_j`, at the degrees of freedom of the difference, are joined with the correlation r of the two shares:
-
-.. math:: x_1 - x_2 - \max\Bigl(\sqrt{b_1^2 + o_2^2 - 2 r b_1 o_2},\ z \sqrt F\Bigr)
-
-and likewise above, where :math:`r = C / \sqrt{v_1 v_2}` with the design-based covariance C and the variances v of the
-effective samples. F is the variance that clusters cannot remove: the larger one of the variance of the randomization
-and of the scatter of respondents within clusters. Where a domain is worth fewer than `FEW` respondents, the limits of
-each at half the tail are subtracted, which needs no correlation. A domain in one cluster has the limits 0 and 1.
-
-**Two answers of a complex sample** have the limits of a mean of scores from -1 to 1; the only two answers have the
-limits of the first share. The p-value is the largest :math:`\alpha` at which the interval contains equality.
+:math:`\alpha` at which the interval of level :math:`1 - \alpha` excludes 0. Two domains of a complex sample share
+clusters: docs/theory/groups-and-samples.md has their interval. Two answers of a complex sample have the limits of a
+mean of scores from -1 to 1; the only two answers have the limits of the first share.
 
 .. [1] R. G. Newcombe, "Interval estimation for the difference between independent proportions: comparison of eleven
    methods", Statistics in Medicine 17 (1998), 873-890.

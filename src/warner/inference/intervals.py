@@ -5,22 +5,16 @@ of the observed shares with an approximately normal one. The interval of a share
 The method of an interval determines whether it is exact. Pooled collections are combined by their score
 (`warner.inference.normal`); the share of the sample is the average over collections, weighted by sample size.
 
-**Complex samples: binomial counts** have the limits of Clopper and Pearson at the effective sample size (Korn and
-Graubard), which comes with the sampling model (`warner.reports`).
-
-**Complex samples: other scores**, such as means. Student's t is too short for few respondents with skewed scores. With
-scores from 0 to 1, one more respondent at each end of the range (as Agresti and Coull add them to counts) gives
-:math:`m = (k x + 1)/(k + 2)` and :math:`V' = V (k/(k+2))^2 + (m^2 + (1-m)^2)/(k+2)^2`, with k the effective sample size
-by weights. The limits are :math:`m \pm \max(t_d \sqrt{V'}, z \sqrt{D})`. The variance D of the randomization given the
-true answers is known, so that it needs no Student's t. For groups in one cluster the limits are the whole range.
+**Complex samples** (docs/theory/groups-and-samples.md): binomial counts have the limits of Clopper and Pearson at the
+effective sample size (Korn and Graubard), other scores the limits of a mean with one more respondent at each end of the
+range, because Student's t is too short for few respondents with skewed scores. For groups in one cluster the limits are
+the whole range.
 
 **Cumulative shares.** The distribution function of reports that each name one answer,
 :math:`G(t) = (t+1)q + (p-q)F(t)`, is within :math:`\sqrt{\ln(2/\alpha)/(2n)}` of the observed one everywhere, with
 probability at least :math:`1 - \alpha` (Dvoretzky, Kiefer and Wolfowitz, with Massart's constant [1]_). So F(t) is
 within this distance over :math:`|p - q|`.
 
-References
-----------
 .. [1] P. Massart, "The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality", Annals of Probability 18 (1990),
    1269-1283.
 """

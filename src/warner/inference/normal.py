@@ -7,25 +7,18 @@ outward to possible shares, and are at least half a respondent away from the est
 For the population, collections are averaged by precision. For the sample, they are averaged by sample size, and
 respondents with uninformative reports may have any answer.
 
-**Pooled limits.** Of collection g, :math:`c_g` of :math:`n_g` reports count, each with probability :math:`\phi_g =
-\beta_g + \gamma_g \theta`. The maximum-likelihood estimate of the common share is the root of the score,
+**Pooled limits** (docs/theory/estimators.md). Of collection g, :math:`c_g` of :math:`n_g` reports count, each with
+probability :math:`\phi_g = \beta_g + \gamma_g \theta`. The maximum-likelihood estimate of the common share is the root
+of the score,
 
 .. math:: U(\theta; c) = \sum_g w_g(\theta) \, (c_g - n_g \phi_g(\theta)), \qquad
           w_g(\theta) = \frac{\gamma_g}{\phi_g (1 - \phi_g)},
 
-which falls with the share, and is the efficient linear combination at every share.
+which falls with the share. *Exact limits* order possible counts by their estimates [1]_: those with at least the
+observed estimate t have :math:`U(t; c) \ge 0`, a sum of binomial counts with fixed weights. Shares beyond 0 and 1 count
+as 0 and 1, so that an interval is never empty. *Score limits* compare the share with :math:`U(\theta; c)` in its
+standard deviations.
 
-*Exact limits* order possible counts by their estimates. Counts with at least the observed estimate t have :math:`U(t;
-c) \ge 0`: a sum of binomial counts with fixed weights. Its distribution can be summed, and the probability of such
-counts rises with the share. The share at which it is `tail` is a lower end that misses with at most this probability
-[1]_; the upper end is alike. Shares beyond 0 and 1 count as 0 and 1, so that an interval is never empty. For one
-collection these are the limits of Clopper and Pearson.
-
-*Score limits* compare the share with :math:`U(\theta; c)` in its standard deviations. For one collection this is
-Wilson's interval.
-
-References
-----------
 .. [1] R. J. Buehler, "Confidence intervals for the product of two binomial parameters", J. Amer. Stat. Assoc. 52
    (1957), 482-493.
 """
