@@ -254,7 +254,7 @@ def test_a_common_answer_does_not_make_up_for_a_rest_that_no_prior_fits() -> Non
 
 
 def test_limits_are_those_of_the_definition() -> None:
-    from warner.estimators.shrinkage import CountedHistograms
+    from warner.estimators.shrinkage import Problem
 
     rng = np.random.default_rng(2)
     for design in (
@@ -265,7 +265,9 @@ def test_limits_are_those_of_the_definition() -> None:
         symmetry = design.symmetry
         for n in (1, 7, 300, 10**6):
             counts = np.sort(rng.integers(0, n + 1, 9)).astype(float)
-            counted = CountedHistograms(counts, np.ones(9), np.array([float(n)]), float(symmetry.p), symmetry.base)
+            counted = Problem(
+                counts, np.ones(9), np.array([float(n)]), float(symmetry.p), symmetry.base, exclusive=True
+            )
             for errors in (0.5, 2.6, 9.0):
                 for mine, theirs in zip(counted.limits(errors), limits(counts, n, design, errors), strict=True):
                     assert_allclose(mine, theirs, atol=1e-7)

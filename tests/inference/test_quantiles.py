@@ -26,10 +26,10 @@ def survey(seed: int, n: int = 5000) -> Any:
 
 def test_the_distribution_is_that_of_the_estimate() -> None:
     counted = survey(1)
-    found = smoothed_distribution(counted.histograms(None), WAVE)
-    assert_allclose(found.distribution[0], smooth(counted.counts, WAVE).cumsum(), atol=1e-9)
-    assert found.deviation[0, -1] == pytest.approx(0, abs=1e-9)  # everybody is known to be below the last
-    assert (found.deviation[0, 4:12] > 0).all()
+    distribution, deviation = smoothed_distribution(counted.histograms(None), WAVE)
+    assert_allclose(distribution[0], smooth(counted.counts, WAVE).cumsum(), atol=1e-9)
+    assert deviation[0, -1] == pytest.approx(0, abs=1e-9)  # everybody is known to be below the last
+    assert (deviation[0, 4:12] > 0).all()
 
 
 @pytest.mark.long
@@ -37,12 +37,12 @@ def test_limits_of_thirty_surveys_hold_and_are_about_as_wide_as_these_vary() -> 
     # The deviation of 30 estimates has an error of 1/sqrt(60) = 13 %. Curves are drawn together, so that they vary less
     # than their deviation, which is to cover their bias as well: between a half and once as much, with four errors.
     parts = [smoothed_distribution(survey(seed).histograms(None), WAVE) for seed in range(30)]
-    runs = np.array([part.distribution[0] for part in parts])
-    told = np.mean([part.deviation[0] for part in parts], axis=0)
+    runs = np.array([distribution[0] for distribution, _ in parts])
+    told = np.mean([deviation[0] for _, deviation in parts], axis=0)
     ratio = (runs.std(axis=0, ddof=1) / told)[5:12]
     assert 0.5 - 4 * 0.065 < ratio.min() < ratio.max() < 1 + 4 * 0.13
     # 23 or fewer of 30 limits at 95 % hold with probability 7e-4, at each of seven points.
-    held = [np.abs(part.distribution[0] - SHARES.cumsum()) <= 1.96 * part.deviation[0] for part in parts]
+    held = [np.abs(distribution[0] - SHARES.cumsum()) <= 1.96 * deviation[0] for distribution, deviation in parts]
     assert (np.sum(held, axis=0)[5:12] > 23).all()
 
 

@@ -1,11 +1,9 @@
 r"""Shrinkage: empirical Bayes estimates of the shares, averaged over a dictionary of priors.
 
-**The model.** The count of an answer with share :math:`\theta` is Bin(N, :math:`\mu`), :math:`\mu = q + (p-q)\theta`,
-and the K shares are draws from one distribution G, given that they sum to one. G is unknown: the posterior means under
-a few hundred priors :math:`G_j` (`warner.estimators.priors`) are averaged, weighted by evidence. There is no optimizer:
-one pass over nodes for the share, a few matrix products, and the root of one decreasing function.
-
-**The steps.**
+docs/theory/estimators.md has the model: the K shares are draws from one distribution G, given that they sum to one, and
+the posterior means under a few hundred priors :math:`G_j` (`warner.estimators.priors`) are averaged, weighted by
+evidence. There is no optimizer: one pass over nodes for the share, a few matrix products, and the root of one
+decreasing function.
 
 1. *Distinct counts*, with the number of answers that have each. All else is done on these, so that equal counts get
    equal shares in any order.
@@ -13,60 +11,33 @@ one pass over nodes for the share, a few matrix products, and the root of one de
    about 1: half a standard deviation apart, and only near a count. Sums over the nodes then agree with integrals to
    many digits, because the trapezoid rule converges like :math:`e^{-2\pi^2/h^2}` there.
 3. *Evidence*. With f, m and v for the evidence, mean and variance of a share under :math:`G_j` given its count, and S
-   and V for the sums of m and v over all answers,
-
-   .. math:: P(c \mid \textstyle\sum\theta = 1, G_j) \approx \prod_i f(c_i) \;
-             \frac{\mathcal N(1; S, V)}{P(\sum\theta = 1 \mid G_j)}.
-
-   The second factor prevents a prior with a heavy bulk from taking the share of the most common answers. Its
-   denominator is normal, too, but for priors with heads, where it is averaged over the number of heads. The case that
-   one answer has all respondents is no prior of one share; its evidence is exact. Logarithms replace doubles that would
-   underflow, so that one well-measured share counts fully against a prior.
+   and V for the sums of m and v over all answers, it is
+   :math:`\prod_i f(c_i) \, \mathcal N(1; S, V) / P(\sum\theta = 1 \mid G_j)`. The second factor prevents a prior with a
+   heavy bulk from taking the share of the most common answers. Its denominator is normal, too, but for priors with
+   heads, where it is averaged over the number of heads. The case that one answer has all respondents is no prior of one
+   share; its evidence is exact. Logarithms replace doubles that would underflow.
 4. *The posterior of each share*: the average over j.
 5. *The sum is one*: every posterior is tilted by :math:`e^{-\lambda\phi(\theta)}`, with the one :math:`\lambda` for
    which the expected shares sum to one. With few answers :math:`\phi = \theta`, which is conditioning on the sum to
    first order. With many it is a power of :math:`\theta + \text{noise}` well below one: the correction then falls on
-   the many rare answers, whose prior is least certain, rather than on the common ones, which their counts determine. If
-   that would move some share by more than one standard deviation of its posterior, no prior of the dictionary fits;
-   with many answers the tilt ends there, and step 7 corrects the rest.
+   the many rare answers, whose prior is least certain. If that would move some share by more than one standard
+   deviation of its posterior, no prior of the dictionary fits; with many answers the tilt ends there.
 6. *The target*. The population's shares are the expected :math:`\theta`. The shares of the sample are the expected
    numbers of respondents given :math:`\theta` and the reports. If a report names one answer, that is
    :math:`\theta_i\,(\kappa c_i/\mu_i + q\sum_j c_j/\mu_j)` with :math:`\kappa = p - q`, one step of the iterative
    Bayesian update. The last sum is the same for all answers: with few of them it is such that the total is N, with many
    it is NK, its expectation, because otherwise the most common answer would absorb every misfit. If a report supports
    several answers, it is :math:`c_i\,p\theta/\mu + (N-c_i)(1-p)\theta/(1-\mu)`.
-7. *Limited translation*: no share is further from its unbiased estimate than its own count allows. All are shifted by
-   one constant, each up to its limits, so that they sum to one.
+7. *Limited translation* [1]_: no share is further from its unbiased estimate than its own count allows. All are shifted
+   by one constant, each up to its likelihood limits at D standard errors, so that they sum to one. Score (Wilson)
+   limits would not suffice for small counts, which are skewed: among a thousand answers with one expected report each,
+   the largest count is often 6 or 7, five or six standard errors of the score above.
 
-**The order.** For each :math:`G_j` the posterior rises with the count, and so does the average over j, whose weights
-do not depend on the count. The tilt could disturb that by a little; then neighbors are pooled. The limits rise with the
-count, too.
+For each :math:`G_j` the posterior rises with the count, and so does the average over j. The tilt could disturb that by
+a little; then neighbors are pooled. The limits rise with the count, too. All arrays have a first axis for several
+histograms, each with the nodes that it would have alone. Only the values of the priors at their nodes, which cost the
+most, are shared by histograms with as many reports.
 
-**Several histograms.** All arrays have a first axis for them. Each histogram has the nodes that it would have alone, so
-that none depends on the others. For K = 30 and a thousand reports there are about 540 priors, 30 nodes and 20 distinct
-counts: three products of such matrices for the evidence and one for the posterior, 1.3 million multiplications and as
-many more operations on tables of that size. Only the values of the priors at their nodes, which cost the most, are
-shared by histograms with as many reports.
-
-**Limited translation.** A prior shrinks shares toward each other. If no prior fits, it can also shrink a share that
-its count determines well [1]_. So each share is kept within the likelihood limits of its own count, at which the count
-would be :math:`D^2/2` nats less likely than it is at best, cut to 0..1:
-
-.. math:: c \log\frac{c}{N\mu} + (N - c) \log\frac{N - c}{N(1 - \mu)} \le \frac{D^2}{2}, \qquad
-          \mu = q + (p - q)\,\theta, \qquad D = z\left(1 - \tfrac{1}{2K}\right) + 1,
-
-where z is the quantile function of the normal distribution. That is D standard errors. Of K errors the largest is
-about :math:`z(1 - 1/(2K))`, so that noise can be shrunk; and as N grows the limits approach the unbiased estimate, so
-that every share is consistent for any prior. Score (Wilson) limits suffice for large counts, but not for small ones,
-which are skewed: among a thousand answers with one expected report each, the largest count is often 6 or 7, five or six
-standard errors of the score above, and its answer would seem common.
-
-Shares are brought within their limits by one constant: clip(share + constant, low, high) sums to one for some constant
-if and only if the lower limits sum to at most one, and the upper ones to at least one. A handful of reports, or reports
-that do not fit the design, may allow no distribution: D then grows to the least at which there is one.
-
-References
-----------
 .. [1] B. Efron and C. Morris, "Limiting the risk of Bayes and empirical Bayes estimators, part II: the empirical Bayes
    case", J. Amer. Stat. Assoc. 67 (1972), 130-139.
 """
@@ -132,23 +103,58 @@ def lower_limit(counts: Array, n: Array, errors: Array | float) -> Array:
     return np.where(counts > 0, np.square(np.sin(u / (2 * full))), 0.0)
 
 
-class CountedHistograms(NamedTuple):
-    """Distinct counts, (..., counts), their frequencies, numbers of reports, (..., 1), and p and q."""
+class Problem(NamedTuple):
+    """Distinct counts of histograms, the numbers of reports, and p and q.
+
+    The counts, in rising order, and how many answers have each have the shape (histograms, counts), and the numbers of
+    reports (histograms, 1). Where some histograms have fewer distinct counts, their largest one is repeated, as one
+    that no answers have. Nodes may be repeated, too: an integral is the same, however a node's weight is split.
+    """
 
     values: Array
     repeats: Array
     n: Array
     p: float
     q: float
+    exclusive: bool
 
-    def select(self, rows: Integers) -> CountedHistograms:
-        return self._replace(values=self.values[rows], repeats=self.repeats[rows], n=self.n[rows])
+    @property
+    def gain(self) -> float:
+        return self.p - self.q
+
+    @property
+    def k(self) -> int:
+        return round(float(self.repeats[0].sum()))
+
+    def scale(self, mu: Array | float) -> Array:
+        """Transform to the axis on which a count has a variance of about 1."""
+        return np.asarray(2 * np.sqrt(self.n) * np.arcsin(np.sqrt(np.clip(mu, 0, 1))))
+
+    def select(self, histograms: slice | Integers) -> Problem:
+        return self._replace(values=self.values[histograms], repeats=self.repeats[histograms], n=self.n[histograms])
+
+    def grouped(self) -> Problem:
+        """Merge neighboring counts of one histogram at their mean, so that there are not too many."""
+        (values,), (repeats,), (indices,) = self.values, self.repeats, self.scale(self.values / self.n)
+        width = FINEST_GROUP
+        group = np.arange(indices.size)
+        while group[-1] >= MOST_DISTINCT_COUNTS:
+            cells = np.floor(indices / width)
+            cells[0], cells[-1] = -1, np.inf  # the ends stay alone, so that all others lie between
+            group = np.cumsum(np.append(False, np.diff(cells) > 0))
+            width *= 1.5
+        together = np.bincount(group, repeats).astype(np.float64)
+        means = np.bincount(group, repeats * values) / together
+        return self._replace(values=means[np.newaxis], repeats=together[np.newaxis])
+
+    def deviance(self, shares: Array) -> Array:
+        return binomial_deviance(self.values, self.n, self.q + self.gain * shares)
 
     def limits(self, errors: Array | float) -> tuple[Array, Array]:
         """Return the likelihood limits of the shares at this number of standard errors, cut to 0..1."""
         ends = lower_limit(self.values, self.n, errors), 1 - lower_limit(self.n - self.values, self.n, errors)
-        low, high = (np.clip((mu - self.q) / (self.p - self.q), 0, 1) for mu in ends)
-        return (low, high) if self.p > self.q else (high, low)
+        low, high = (np.clip((mu - self.q) / self.gain, 0, 1) for mu in ends)
+        return (low, high) if self.gain > 0 else (high, low)
 
     def allow_a_distribution(self, errors: Array | float) -> Mask:
         """Return True if a distribution lies within the limits, of shape (..., 1)."""
@@ -156,41 +162,28 @@ class CountedHistograms(NamedTuple):
         return np.asarray((low <= 1) & (high >= 1))
 
 
-def least_errors(counted: CountedHistograms, k: int) -> Array:
+def least_errors(problem: Problem) -> Array:
     """Return D, or the least number of standard errors at which a distribution is within limits, (..., 1)."""
-    errors = np.full_like(counted.n, errors_allowed(k))
-    tight = ~counted.allow_a_distribution(errors)
+    errors = np.full_like(problem.n, errors_allowed(problem.k))
+    tight = ~problem.allow_a_distribution(errors)
     if not tight.any():
         return errors
     too_few, enough = errors, errors.copy()
-    while not (allowed := counted.allow_a_distribution(enough)).all():
+    while not (allowed := problem.allow_a_distribution(enough)).all():
         too_few, enough = np.where(allowed, too_few, enough), np.where(allowed, enough, 2 * enough)
-    _, enough = bisected_each(counted.allow_a_distribution, too_few, enough, steps=TRANSLATION_BISECTIONS)
+    _, enough = bisected_each(problem.allow_a_distribution, too_few, enough, steps=TRANSLATION_BISECTIONS)
     return np.where(tight, enough, errors)
 
 
-def errors_needed(shares: Array, counted: CountedHistograms) -> Array:
-    """Return the number of standard errors that were allowed in each histogram with these limited shares: D or more."""
-    k = shares.shape[-1]
-    errors = np.full(len(shares), errors_allowed(k))
-    away = binomial_deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * shares)
-    strayed = away > errors[0] ** 2
-    rows = np.flatnonzero(strayed.any(axis=-1))
-    if rows.size:
-        errors[rows] = least_errors(counted.select(rows), k)[:, 0]
-    return errors
-
-
-def limited(shares: Array, counted: CountedHistograms, k: int) -> Array:
+def limited(shares: Array, problem: Problem) -> Array:
     """Shift the shares of each histogram by one constant, cut off at their limits, so that they sum to one."""
-    even = shares + (1 - np.vecdot(counted.repeats, shares)[..., np.newaxis]) / k
-    away = binomial_deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * np.clip(even, 0, 1))
-    inside = (even >= 0) & (away <= errors_allowed(k) ** 2)
+    k = problem.k
+    even = shares + (1 - np.vecdot(problem.repeats, shares)[..., np.newaxis]) / k
+    inside = (even >= 0) & (problem.deviance(np.clip(even, 0, 1)) <= errors_allowed(k) ** 2)
     rows = np.flatnonzero(~inside.all(axis=-1))
     if rows.size:  # most often no limit is reached
-        some = counted.select(rows)
-        low, high = some.limits(least_errors(some, k))
-        within = projected_within(shares[rows], low, high, some.repeats)
+        some = problem.select(rows)
+        within = projected_within(shares[rows], *some.limits(least_errors(some)), some.repeats)
         # The remainder is rounding.
         even[rows] = within / np.vecdot(some.repeats, within)[..., np.newaxis]
     return np.asarray(even)
@@ -282,7 +275,7 @@ def refuse_unsymmetric(design: Design) -> None:
         )
 
 
-def shares(histograms: Histograms, design: Design, target: str = "realised", beliefs: Beliefs = BELIEFS) -> Array:
+def shares(histograms: Histograms, design: Design, target: str = "realised") -> Array:
     """Estimate from checked counts, several histograms with similar numbers of reports at a time."""
     flat = histograms.rows()
     size = COUNTS_AT_ONCE // design.k if design.k <= MOST_DISTINCT_COUNTS else 1
@@ -293,7 +286,12 @@ def shares(histograms: Histograms, design: Design, target: str = "realised", bel
         _keep_freed_memory()
     for start in range(0, order.size, size):
         some = order[start : start + size]
-        found[some] = _of_some(flat if flat.single else flat.select(some), design, target, beliefs)
+        chosen = flat if flat.single else flat.select(some)
+        if chosen.whole and chosen.single:
+            found[some] = chosen.distinct.for_each_column(level_shares(chosen, design, target))
+        else:
+            values, repeats, which = _distinct(chosen.counts)
+            found[some] = np.take_along_axis(_solved(values, repeats, chosen, design, target), which, axis=-1)
     return found
 
 
@@ -306,17 +304,10 @@ def _keep_freed_memory() -> None:
     np.empty(KEPT_BYTES, dtype=np.uint8)
 
 
-def _of_some(histograms: Histograms, design: Design, target: str, beliefs: Beliefs) -> Array:
-    if histograms.whole and histograms.single:
-        return histograms.distinct.for_each_column(level_shares(histograms, design, target, beliefs))
-    values, repeats, which = _distinct(histograms.counts)
-    return np.take_along_axis(_solved(values, repeats, histograms, design, target, beliefs), which, axis=-1)
-
-
-def level_shares(histogram: Histograms, design: Design, target: str = "realised", beliefs: Beliefs = BELIEFS) -> Array:
+def level_shares(histogram: Histograms, design: Design, target: str = "realised") -> Array:
     levels = histogram.distinct
     values, repeats = levels.values[np.newaxis], levels.repeats[np.newaxis].astype(np.float64)
-    return np.asarray(_solved(values, repeats, histogram, design, target, beliefs)[0])
+    return np.asarray(_solved(values, repeats, histogram, design, target)[0])
 
 
 def _distinct(counts: Counts) -> tuple[Counts, Array, Integers]:
@@ -334,9 +325,7 @@ def _distinct(counts: Counts) -> tuple[Counts, Array, Integers]:
     return values, repeats, which
 
 
-def _solved(
-    values: Counts, repeats: Array, histograms: Histograms, design: Design, target: str, beliefs: Beliefs
-) -> Array:
+def _solved(values: Counts, repeats: Array, histograms: Histograms, design: Design, target: str) -> Array:
     symmetry, n = full_symmetry(design.law), histograms.n.reshape(-1, 1).astype(np.float64)
     assert symmetry is not None
     if symmetry.q == 0 and symmetry.p == 1 and target == "realised":
@@ -347,80 +336,32 @@ def _solved(
     problem = Problem(counts, repeats, n, float(symmetry.p), symmetry.base, design.law.exclusive)
     if design.k == 2 and problem.gain < 0 and design.law.exclusive:  # the reports of the other answer have p > q
         mirrored = Problem((n - counts)[:, ::-1], repeats[:, ::-1], n, 1 - problem.p, 1 - problem.q, True)
-        return solved(mirrored, target, beliefs)[:, ::-1]
-    return solved(problem, target, beliefs)
+        return solved(mirrored, target)[:, ::-1]
+    return solved(problem, target)
 
 
 def widened(shares: Array, histograms: Histograms, design: Design) -> str:
     """Return a warning if limits were widened because no distribution lies within them; empty otherwise."""
-    symmetry, (counts, n) = full_symmetry(design.law), histograms.rows().in_reports()
+    symmetry, (counts, n), usual = full_symmetry(design.law), histograms.rows().in_reports(), errors_allowed(design.k)
     assert symmetry is not None
-    needed = errors_needed(
-        shares, CountedHistograms(counts, np.ones(counts.shape), n[:, np.newaxis], float(symmetry.p), symmetry.base)
-    )
-    wider = needed > errors_allowed(design.k)
+    facts = n[:, np.newaxis], float(symmetry.p), symmetry.base, design.law.exclusive
+    problem, needed = Problem(counts, np.ones(counts.shape), *facts), np.full(len(n), usual)
+    rows = np.flatnonzero((problem.deviance(shares) > usual**2).any(axis=-1))
+    if rows.size:
+        needed[rows] = least_errors(problem.select(rows))[:, 0]
+    wider = needed > usual
     if not wider.any():
         return ""
     where = f" in {counted(int(wider.sum()), 'group', 'groups')}" if len(n) > 1 else ""
     return (
-        f"no distribution has all shares within {errors_allowed(design.k):.2f} standard errors of their counts{where}, "
-        f"so that up to {needed.max():.2f} are allowed: there are very few reports, or they do not "
-        "fit the design"
+        f"no distribution has all shares within {usual:.2f} standard errors of their counts{where}, "
+        f"so that up to {needed.max():.2f} are allowed: there are very few reports, or they do not fit the design"
     )
 
 
-class Problem(NamedTuple):
-    """Distinct counts of histograms, the numbers of reports, and p and q.
-
-    The counts, in rising order, and how many answers have each have the shape (histograms, counts), and the numbers of
-    reports (histograms, 1). Where some histograms have fewer distinct counts, their largest one is repeated, as one
-    that no answers have. Nodes may be repeated, too: an integral is the same, however a node's weight is split.
-    """
-
-    values: Array
-    repeats: Array
-    n: Array
-    p: float
-    q: float
-    exclusive: bool
-
-    @property
-    def gain(self) -> float:
-        return self.p - self.q
-
-    @property
-    def k(self) -> int:
-        return round(float(self.repeats[0].sum()))
-
-    @property
-    def counted(self) -> CountedHistograms:
-        return CountedHistograms(self.values, self.repeats, self.n, self.p, self.q)
-
-    def scale(self, mu: Array | float) -> Array:
-        """Transform to the axis on which a count has a variance of about 1."""
-        return np.asarray(2 * np.sqrt(self.n) * np.arcsin(np.sqrt(np.clip(mu, 0, 1))))
-
-    def select(self, histograms: slice) -> Problem:
-        return self._replace(values=self.values[histograms], repeats=self.repeats[histograms], n=self.n[histograms])
-
-    def grouped(self) -> Problem:
-        """Merge neighboring counts of one histogram at their mean, so that there are not too many."""
-        (values,), (repeats,), (indices,) = self.values, self.repeats, self.scale(self.values / self.n)
-        width = FINEST_GROUP
-        group = np.arange(indices.size)
-        while group[-1] >= MOST_DISTINCT_COUNTS:
-            cells = np.floor(indices / width)
-            cells[0], cells[-1] = -1, np.inf  # the ends stay alone, so that all others lie between
-            group = np.cumsum(np.append(False, np.diff(cells) > 0))
-            width *= 1.5
-        together = np.bincount(group, repeats).astype(np.float64)
-        means = np.bincount(group, repeats * values) / together
-        return self._replace(values=means[np.newaxis], repeats=together[np.newaxis])
-
-
-def solved(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
+def solved(problem: Problem, target: str) -> Array:
     """Return the share of each distinct count, within the limits of its count."""
-    return limited(unlimited(problem, target, beliefs), problem.counted, problem.k)
+    return limited(unlimited(problem, target), problem)
 
 
 def unlimited(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
@@ -436,8 +377,7 @@ def unlimited(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Arra
     posterior = np.concatenate(
         [averaged_posterior(few.select(part), nodes[part], real[part], priors) for part in parts]
     )
-    found = expected(few, nodes, posterior, target, beliefs)
-    found = ordered(np.maximum(found, 0), few)
+    found = ordered(np.maximum(expected(few, nodes, posterior, target, beliefs), 0), few)
     return found if few is problem else np.interp(problem.values, few.values[0], found[0])
 
 
@@ -686,9 +626,8 @@ def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array, furthes
         return np.asarray(tilt / tilt.sum(axis=-2, keepdims=True))
 
     for _ in range(200):
-        there = (np.abs(excess) <= 1e-13) & ~strays | (
-            far - near <= np.where(strays, STRAY_TILT_TOLERANCE, 1e-15) * root
-        )
+        narrow = far - near <= np.where(strays, STRAY_TILT_TOLERANCE, 1e-15) * root
+        there = (np.abs(excess) <= 1e-13) & ~strays | narrow
         if there.all():
             break
         g = slice(None) if not there.any() else np.flatnonzero(~there)
@@ -721,7 +660,6 @@ def ordered(shares: Array, problem: Problem) -> Array:
     pooled = shares.copy()
     for g in falling.tolist():
         real = problem.repeats[g] > 0
-        pooled[g, real] = isotonic_regression(
-            shares[g, real], weights=problem.repeats[g, real], increasing=problem.gain > 0
-        ).x
+        weights = problem.repeats[g, real]
+        pooled[g, real] = isotonic_regression(shares[g, real], weights=weights, increasing=problem.gain > 0).x
     return pooled

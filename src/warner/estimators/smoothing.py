@@ -39,7 +39,6 @@ References
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -104,9 +103,7 @@ def smooth(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> 
     array([0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
     """
     histograms = checked(counts, design, n)
-    rows = histograms.rows()
-    shares = smoothed(rows, design)
-    return shares.reshape(*np.shape(histograms.n), design.k)
+    return smoothed(histograms.rows(), design).reshape(*np.shape(histograms.n), design.k)
 
 
 def smoothed(histograms: Histograms, design: Design) -> Array:
@@ -115,15 +112,8 @@ def smoothed(histograms: Histograms, design: Design) -> Array:
     return np.array([_averaged(design, row, float(n)) for row, n in zip(counts, np.ravel(numbers), strict=True)])
 
 
-class SmoothedDistribution(NamedTuple):
-    """Distribution function of each group by `smooth`, and its standard deviation, both (groups, k)."""
-
-    distribution: Array
-    deviation: Array
-
-
-def smoothed_distribution(histograms: Histograms, design: Design) -> SmoothedDistribution:
-    """Estimate the distribution function of each group, with its standard deviation within and between the priors.
+def smoothed_distribution(histograms: Histograms, design: Design) -> tuple[Array, Array]:
+    """Estimate the distribution function and its standard deviation within and between the priors, (groups, k).
 
     It counts the noise of the reports, and how smooth the curve may be, but not the bias toward smooth curves: limits
     from it hold only about, the less the sharper the true distribution is.
@@ -131,22 +121,11 @@ def smoothed_distribution(histograms: Histograms, design: Design) -> SmoothedDis
     counts, numbers = histograms.in_reports()
     found = [_averaged_distribution(design, row, float(n)) for row, n in zip(counts, np.ravel(numbers), strict=True)]
     means, deviations = zip(*found, strict=True)
-    return SmoothedDistribution(np.array(means), np.array(deviations))
+    return np.array(means), np.array(deviations)
 
 
-class CurveLikelihood(ABC):
-    """Log-likelihood of shares."""
-
-    @abstractmethod
-    def value(self, shares: Array) -> float: ...
-
-    @abstractmethod
-    def scores(self, shares: Array, basis: Array) -> tuple[Array, Array]:
-        """Return gradient and information of the log-likelihood with respect to the coefficients of log-shares."""
-
-
-class Multinomial(CurveLikelihood):
-    """Log-likelihood of counts of exclusive reports."""
+class Multinomial:
+    """Log-likelihood of counts of exclusive reports; `scores` are its gradient and information for coefficients."""
 
     def __init__(self, operator: ChannelOperator, counts: Counts) -> None:
         self.operator, self.counts, self.n = operator, counts.astype(np.float64), float(counts.sum())
@@ -162,7 +141,7 @@ class Multinomial(CurveLikelihood):
         return basis.T @ (shares * (growth - self.n)), row_products(self.n * (moved / expected), moved)
 
 
-class Normal(CurveLikelihood):
+class Normal:
     """Normal log-likelihood of support counts, with the variance of the distribution of pairs."""
 
     def __init__(self, design: Design, counts: Counts, n: float) -> None:
@@ -184,6 +163,9 @@ class Normal(CurveLikelihood):
         variance = self.noise + shares / self.n
         rows = (basis * shares[:, np.newaxis]).T - (basis.T @ shares)[:, np.newaxis] * shares
         return rows @ ((self.unbiased - shares) / variance), row_products(rows / variance, rows)
+
+
+CurveLikelihood = Multinomial | Normal
 
 
 def row_products(first: Array, second: Array) -> Array:
@@ -244,12 +226,12 @@ def _averaged_distribution(design: Design, counts: Counts, n: float) -> tuple[Ar
 
 def _fitted_to(design: Design, counts: Counts, n: float) -> tuple[CurveLikelihood, Integers, Array]:
     """Return the likelihood, its answers, and the number of answers that each of them represents."""
-    everything = np.arange(design.k)
+    everything = np.arange(design.k), np.ones(design.k)
     if not design.law.exclusive:
-        return Normal(design, counts, n), everything, np.ones(design.k)
+        return Normal(design, counts, n), *everything
     operator = design.law.likelihood()
     if design.k <= ANSWERS_FITTED or operator.merged is None:
-        return Multinomial(operator, counts), everything, np.ones(design.k)
+        return Multinomial(operator, counts), *everything
     answers = np.unique(np.linspace(0, design.k - 1, REPRESENTATIVES).round().astype(np.int64))
     table, stretch = operator.merged(answers)
     together = np.bincount(stretch, weights=counts, minlength=table.shape[1])
