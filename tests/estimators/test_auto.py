@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from cases import KUK
 from warner import RandomizedResponse, SubsetSelection, Tally, estimate, inv_n, inv_p, metrics, mle, simulate
 from warner.estimators import METHODS
-from warner.estimators.auto import METHODS_COMPARED, choice, choice_for, predicted_errors
+from warner.estimators.auto import METHODS_COMPARED, choice, choices_for, predicted_errors
 from warner.reports.counts import as_histograms, checked
 
 ESTIMATORS = {"mle": mle, "inv_p": inv_p, "inv_n": inv_n}
@@ -78,12 +78,12 @@ def test_several_collections_are_chosen_for_together() -> None:
     designs = [RandomizedResponse(5, epsilon=2), RandomizedResponse(5, epsilon=1)]
     rows = np.array([[300, 150, 40, 10, 20], [90, 80, 70, 60, 70]])
     parts = [(design, checked(row, design).rows()) for design, row in zip(designs, rows, strict=True)]
-    found = choice_for(parts, [520.4, 370.0])
+    (found,) = choices_for(parts, [np.array([520.4]), np.array([370.0])])
     plug_in = METHODS["inv_p"].solve(parts).shares[0]
     rng = simulate.seeded_by(np.concatenate(rows))
     assert found.errors == predicted_errors(plug_in, [(designs[0], 520), (designs[1], 370)], rng=rng)
     assert found.method == min(found.errors, key=found.errors.__getitem__)
-    single = choice_for([(designs[0], as_histograms(rows[:1], 5))], [520.0])
+    (single,) = choices_for([(designs[0], as_histograms(rows[:1], 5))], [np.array([520.0])])
     assert single == choice(rows[0], designs[0])
 
 

@@ -13,7 +13,8 @@ import warner
 from cases import FORCED, KUK, SETS
 from warner import Channel, RandomizedResponse, Tally, inv, inv_n, inv_p, mle, pool
 from warner.designs.facts import full_symmetry
-from warner.estimators import METHODS, MOST_LIKELY, NEAREST, UNBIASED, default_method, fitted
+from warner.estimators import METHODS, MOST_LIKELY, NEAREST, UNBIASED, fitted
+from warner.estimators.methods import default_method
 
 if TYPE_CHECKING:
     from collections.abc import Callable

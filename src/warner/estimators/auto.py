@@ -79,9 +79,8 @@ def _surveys(
 def _errors(truths: Array, drawn: Parts, methods: Sequence[str]) -> dict[str, Array]:
     """Return the mean squared error of each applicable estimator, for each population."""
     counts_suffice = all(design.law.exclusive for design, _ in drawn)
-    allowed = [name for name in methods if METHODS[name].applies(to_likelihood=counts_suffice)]
     errors = {}
-    for name in allowed:
+    for name in (name for name in methods if METHODS[name].applies(to_likelihood=counts_suffice)):
         shares = METHODS[name].solve(drawn).shares.reshape(len(truths), -1, truths.shape[-1])
         mean = squared_error_sum(shares, truths[:, np.newaxis]).mean(axis=-1)
         errors[name] = np.where(mean > SQUARED_ERROR_ROUNDING, mean, 0.0)
@@ -108,11 +107,7 @@ def choice(
     """
     histogram = checked(counts, design, None if design.law.exclusive else n).rows()
     people = float(histogram.n[0] if n is None else n)
-    return choice_for([(design, histogram)], [people], rng=rng)
-
-
-def choice_for(parts: Parts, people: Sequence[float], *, rng: np.random.Generator | None = None) -> Choice:
-    (chosen,) = choices_for(parts, [np.array([n]) for n in people], rng=rng)
+    (chosen,) = choices_for([(design, histogram)], [np.array([people])], rng=rng)
     return chosen
 
 
@@ -122,11 +117,8 @@ def choices_for(parts: Parts, people: Sequence[Array], *, rng: np.random.Generat
     generators = (seeded_by(row) if rng is None else rng for row in rows)
     sizes = [np.maximum(1, np.rint(n)).astype(np.int64) for n in people]
     truths = METHODS[NEAREST].solve(parts).shares
-    errors = _errors(
-        truths,
-        _surveys(truths, [design for design, _ in parts], sizes, generators, SIMULATED_SURVEYS),
-        METHODS_COMPARED,
-    )
+    drawn = _surveys(truths, [design for design, _ in parts], sizes, generators, SIMULATED_SURVEYS)
+    errors = _errors(truths, drawn, METHODS_COMPARED)
     names, table = list(errors), np.stack(list(errors.values()), axis=-1)
     best = table.argmin(axis=-1).tolist()
     return [Choice(names[i], dict(zip(names, row, strict=True))) for i, row in zip(best, table.tolist(), strict=True)]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,7 +24,7 @@ from warner.reports.counts import LONG_ROW, Block, Histograms, multinomial
 from warner.text import rounded_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -102,9 +103,8 @@ def shortfall(proof: Certificate | None) -> str:
     """Return a warning if shares fall short of the maximum of the likelihood; empty otherwise."""
     if proof is None:
         return ""
-    gaps = np.atleast_1d(proof.gap)[
-        np.atleast_1d(proof.excess) > EXCESS_ROUNDING
-    ]  # of very many reports, rounding has a gap
+    # Of very many reports, rounding has a gap.
+    gaps = np.atleast_1d(proof.gap)[np.atleast_1d(proof.excess) > EXCESS_ROUNDING]
     if not (gaps > NEGLIGIBLE_GAP).any():
         return ""
     most = rounded_up(float(gaps.max()), 2)
@@ -149,8 +149,8 @@ def certificate(shares: ArrayLike, counts: ArrayLike, design: Design | ChannelOp
     flat = histograms.rows()
     proof = _proof(theta.reshape(-1, design.law.k), [(design, flat)])
     if histograms.n.ndim == 0:
-        return Certificate(float(proof.excess[0]), float(proof.gap[0]), bool(proof.unique[0]))
-    return Certificate(*(part.reshape(histograms.n.shape) for part in (proof.excess, proof.gap, proof.unique)))
+        return Certificate(*(getattr(proof, name).item() for name in CERTIFICATE_FIELDS))
+    return Certificate(*(getattr(proof, name).reshape(histograms.n.shape) for name in CERTIFICATE_FIELDS))
 
 
 class Evidence(NamedTuple):
@@ -193,7 +193,7 @@ def _proof(shares: Array, parts: Channels) -> Certificate:
         seen = observed > 0
         # Reported, though these shares rule it out: everything is to be gained.
         growth[group] = np.inf if (expected[seen] <= 0).any() else growths.max()
-        if matrix is not None and np.isfinite(growth[group]):
+        if np.isfinite(growth[group]) and matrix is not None:
             unique[group] = unique_maximum(matrix[:, seen], observed[seen], expected[seen], growths)
         elif np.isfinite(growth[group]):
             unique[group] = unique_by_products(operator, observed, expected, growths)
@@ -213,27 +213,20 @@ def combined_channel(parts: Channels) -> tuple[ChannelOperator, Counts, Counts]:
     if len(operators) == 1:
         return operators[0], amounts[0], n
     ends = np.cumsum([operator.shape[1] for operator in operators])
-    matrices = [operator.matrix for operator in operators]
-    curvatures = [operator.squares for operator in operators]
+    matrices, curvatures = ([getattr(operator, name) for operator in operators] for name in ("matrix", "squares"))
 
     def forward(theta: Array) -> Array:
         return np.concatenate([operator.forward(theta) for operator in operators], axis=-1)
 
-    def adjoint(weights: Array) -> Array:
-        pieces = zip(operators, np.split(weights, ends[:-1], axis=-1), strict=True)
-        return np.asarray(sum(operator.adjoint(piece) for operator, piece in pieces))
-
-    def squares(weights: Array) -> Array:
-        pieces = zip(curvatures, np.split(weights, ends[:-1], axis=-1), strict=True)
-        return np.asarray(sum(square(piece) for square, piece in pieces if square is not None))
-
-    def matrix() -> Array:
-        return np.hstack([table() for table in matrices if table is not None])
+    def added(products: Sequence[Callable[[Array], Array]], weights: Array) -> Array:
+        pieces = zip(products, np.split(weights, ends[:-1], axis=-1), strict=True)
+        return np.asarray(sum(product(piece) for product, piece in pieces))
 
     shape = (operators[0].shape[0], int(ends[-1]))
-    dense = matrix if all(table is not None for table in matrices) else None
-    known = squares if all(square is not None for square in curvatures) else None
-    return ChannelOperator(shape, forward, adjoint, dense, known), np.concatenate(amounts, axis=-1), n
+    adjoint = partial(added, [operator.adjoint for operator in operators])
+    dense = (lambda: np.hstack([table() for table in matrices])) if all(matrices) else None
+    squares = partial(added, curvatures) if all(curvatures) else None
+    return ChannelOperator(shape, forward, adjoint, dense, squares), np.concatenate(amounts, axis=-1), n
 
 
 def closed_form(design: Design | ChannelOperator) -> Symmetry | None:

@@ -57,7 +57,6 @@ from warner.estimators.likelihood import (
     unique_maximum,
 )
 from warner.estimators.projections import projected
-from warner.reports.counts import Histograms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -134,10 +133,7 @@ def _from_below(counts: Array, column: Array, price: float, held: Mask, theta: A
 IMPOSSIBLE_PROBABILITY = 1e-140  # a probability that counts as zero: the square of its reciprocal is still a double
 LEAST_CURVATURE = 1e-12  # the least curvature of the metric, against its largest
 EM_GROWTH, EM_PASSES = 3.0, 6  # the largest g down to which the first passes, so many at most, are those of EM
-METRIC_STEPS, METRIC_EVERY = (
-    (3, 10),
-    25,
-)  # accepted steps after which the metric is taken anew, and then again and again
+METRIC_STEPS, METRIC_EVERY = (3, 10), 25  # accepted steps after which the metric is taken anew, then again and again
 STALE_STEPS = 12  # steps without a smaller gap, after which it is taken anew as well
 LULLS_AT_ROUNDING = 2  # times that this may happen at the level of rounding: there is no more to gain
 NONMONOTONE_STEPS = 8  # steps; the least log-likelihood among them must be surpassed
@@ -229,7 +225,16 @@ def projected_gradients(likelihood: LikelihoodOfShares, start: Array, *, gap: fl
         if step is None:
             break
         ascent.accept(*step)
-    return ascent.fit()
+    best = ascent.best_point
+    return Fit(
+        ascent.best,
+        gap=best.gap,
+        steps=ascent.used,
+        history=np.array(ascent.gaps),
+        unique=False,
+        log_likelihood=best.n * best.value,
+        excess=float(best.growth.max()) - 1,
+    )
 
 
 class _Ascent:
@@ -247,17 +252,31 @@ class _Ascent:
         self.stale = self.lulls = self.tries = 0
 
     def projected_step(self) -> tuple[Array, Point] | None:
-        """Step along the gradient, then to the nearest distribution; None if no part of it is good enough."""
-        number = len(self.gaps)
+        """Step along the gradient, then to the nearest distribution; None if no part of it is good enough.
+
+        The step is shortened until the log-likelihood exceeds a recent one.
+        """
+        number, point = len(self.gaps), self.point
         due = number in METRIC_STEPS or number % METRIC_EVERY == 0 or self.stale + 1 >= STALE_STEPS
-        target = self.shares + self.length * (self.point.growth - 1) / self.metric
+        target = self.shares + self.length * (point.growth - 1) / self.metric
         direction = projected(target, metric=self.metric) - self.shares
         floor = min(self.values[-NONMONOTONE_STEPS:]) - VALUE_ROUNDING * (1 + abs(self.point.value))
-        tried, ahead, self.tries = _searched(
-            self.likelihood, self.shares, self.point, direction, floor, squares=due, passes=self.passes - self.used
-        )
-        self.used += self.tries
-        return None if ahead is None else (tried, ahead)
+        slope = float((point.growth - 1) @ direction)
+        steepest = WILDEST_GROWTH * max(float(point.growth.max()), 1.0)
+        part, self.tries = 1.0, 0
+        while slope > 0 and part >= SHORTEST_PART and self.used < self.passes:
+            tried = np.maximum(self.shares + part * direction, 0)
+            tried /= tried.sum()
+            ahead = self.likelihood.evaluated(tried, squares=due)
+            self.used, self.tries = self.used + 1, self.tries + 1
+            onward = -math.inf
+            if ahead.growth.max() <= steepest:
+                onward = float((ahead.growth - 1) @ direction)
+                # Concave: what the slope is at the end it was at least all the way, which rounding hides less.
+                if ahead.value >= floor + SUFFICIENT_ASCENT * part * slope or onward >= SUFFICIENT_ASCENT * slope:
+                    return tried, ahead
+            part *= min(max(slope / (slope - onward), 0.1), 0.5)
+        return None
 
     def em_step(self) -> tuple[Array, Point] | None:
         """Return a step of EM, which never lowers the likelihood; the metric is then computed again."""
@@ -281,18 +300,6 @@ class _Ascent:
         else:
             self.lulls += self.stale >= STALE_STEPS and self.best_point.gap <= GAP_ROUNDING * point.n
             self.metric, self.length, self.stale = _metric(point), 1.0, self.stale % STALE_STEPS
-
-    def fit(self) -> Fit:
-        point = self.best_point
-        return Fit(
-            self.best,
-            gap=point.gap,
-            steps=self.used,
-            history=np.array(self.gaps),
-            unique=False,
-            log_likelihood=point.n * point.value,
-            excess=float(point.growth.max()) - 1,
-        )
 
 
 def _begun(likelihood: LikelihoodOfShares, start: Array, passes: int) -> tuple[Array, Point, int]:
@@ -318,35 +325,6 @@ def _metric(point: Point) -> Array:
     return np.maximum(point.squares, LEAST_CURVATURE * (largest or 1.0))
 
 
-def _searched(
-    likelihood: LikelihoodOfShares,
-    theta: Array,
-    point: Point,
-    direction: Array,
-    floor: float,
-    *,
-    squares: bool,
-    passes: int,
-) -> tuple[Array, Point | None, int]:
-    """Backtrack along the direction until the log-likelihood exceeds the floor."""
-    slope = float((point.growth - 1) @ direction)
-    steepest = WILDEST_GROWTH * max(float(point.growth.max()), 1.0)
-    part, used = 1.0, 0
-    while slope > 0 and part >= SHORTEST_PART and used < passes:
-        tried = np.maximum(theta + part * direction, 0)
-        tried /= tried.sum()
-        ahead = likelihood.evaluated(tried, squares=squares)
-        used += 1
-        onward = -math.inf
-        if ahead.growth.max() <= steepest:
-            onward = float((ahead.growth - 1) @ direction)
-            # Concave: what the slope is at the end it was at least all the way, which rounding hides less.
-            if ahead.value >= floor + SUFFICIENT_ASCENT * part * slope or onward >= SUFFICIENT_ASCENT * slope:
-                return tried, ahead, used
-        part *= min(max(slope / (slope - onward), 0.1), 0.5)
-    return theta, None, used
-
-
 def _length(step: Array, change: Array, metric: Array, free: Mask, lengths: list[float]) -> float:
     """Factor on the step of the metric: the longer Barzilai-Borwein length, or the least of recent short ones.
 
@@ -369,9 +347,7 @@ INTERIOR_STEPS = 60
 POLISH_STEPS = 50
 STEP_ROUNDING = 2.0**-52
 MATRIX_CELLS = 2**24  # of a matrix, beyond which products take its place
-ANSWERS_FOR_COLUMNS = (
-    100  # from so many on, a small table of the answers that are needed, where rows are alike on stretches
-)
+ANSWERS_FOR_COLUMNS = 100  # from so many on, a small table of some answers, where rows are alike on stretches
 ANSWERS_FOR_GRADIENTS = 400  # answers, from which on gradients go first
 GRADIENT_PASSES, EXTRA_PASSES = 30, 40  # of theirs, and more where the first ones came near:
 EXTRA_PASSES_GAP = 3e-3  # nats per report
@@ -472,11 +448,7 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
 
 def fitted_channel(shares: Array, parts: Channels) -> Fit:
     """Return the fit for shares in closed form."""
-    proof = evidence(
-        shares[np.newaxis],
-        [(design, Histograms(h.counts[np.newaxis], np.atleast_1d(h.n), h.largest)) for design, h in parts],
-        valid=True,
-    )
+    proof = evidence(shares[np.newaxis], [(design, histogram.rows()) for design, histogram in parts], valid=True)
     assert proof.certificate is not None
     gap = float(proof.certificate.gap[0])
     return Fit(
@@ -680,9 +652,8 @@ def _solver(matrix: Array, observed: Array, expected: Array) -> Callable[[Array]
     solve = _cholesky(_hessian(matrix, observed, expected), np.zeros(len(matrix)))
     if solve is not None:
         return solve
-    # Some answers are not distinguishable: take the shortest solution.
     half = _hessian(matrix, observed, expected)
-    whole = half + np.tril(half, -1).T
+    whole = half + np.tril(half, -1).T  # some answers are not distinguishable: take the shortest solution
     return lambda right: np.asarray(np.linalg.lstsq(whole, right, rcond=1e-12)[0], dtype=np.float64)
 
 

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 # Answers from which on some may be common over a rest, and shrinkage of the whole is closer than its parts.
 ANSWERS_FOR_SHRINKAGE = 20
 BIAS = "the bias of this estimator"
+INVERSION = "inversion of the randomization: unbiased, but shares can be below zero"
 GROUPS_SMOOTHED = 100  # beyond, smoothing each group would be felt
 WHY_NEAREST = {  # why inv_p is the default, by whether there is a likelihood
     False: "a report is counted for several answers, so that counts alone have no likelihood",
@@ -97,9 +98,9 @@ class Method(NamedTuple):
     """An estimator: its solver, its description and its properties."""
 
     solve: Solver  # computes shares from checked counts
-    valid: bool  # its shares are always a distribution
-    likelihood: bool  # it needs the likelihood of the reports
     sentence: str  # its description
+    valid: bool = True  # its shares are always a distribution
+    likelihood: bool = False  # it needs the likelihood of the reports
     symmetric: bool = False  # it is only for one collection whose answers all have the same p and q
     one_collection: bool = False  # it is only for one collection, under any design
     unbiased: bool = False  # the expected shares are the true ones
@@ -298,9 +299,8 @@ def _slow(tally: Collected) -> str:
 METHODS: dict[str, Method] = {
     "mle": Method(
         _maximum,
-        valid=True,
+        "maximum likelihood: of all distributions, the one that makes these reports the most likely",
         likelihood=True,
-        sentence="maximum likelihood: of all distributions, the one that makes these reports the most likely",
         maximises_likelihood=True,
         fake_bound=_fakes_in_maximum,
         suits=lambda tally: holds_every_answer(tally) and all(part.design.law.exclusive for part in tally.parts),
@@ -308,27 +308,22 @@ METHODS: dict[str, Method] = {
     ),
     "inv": Method(
         _inverted,
+        INVERSION,
         valid=False,
-        likelihood=False,
-        sentence="inversion of the randomization: unbiased, but shares can be below zero",
         unbiased=True,
         fake_bound=lambda tally: 1,
         outside="a negative share, which no interval contains",
-        part_sentence="inversion of the randomization: unbiased, but shares can be below zero",
+        part_sentence=INVERSION,
     ),
     "inv_n": Method(
         _repaired(closed_forms.rescaled, clipped),
-        valid=True,
-        likelihood=False,
-        sentence="inversion, with negative shares set to zero and the rest scaled to sum to one",
+        "inversion, with negative shares set to zero and the rest scaled to sum to one",
         fake_bound=lambda tally: 1 if _counts_once(tally) else None,
         part_sentence="inversion, with negative shares set to zero; the rest is scaled if it sums to more than one",
     ),
     "inv_p": Method(
         _nearest,
-        valid=True,
-        likelihood=False,
-        sentence="inversion, moved to the nearest distribution",
+        "inversion, moved to the nearest distribution",
         fake_bound=_fakes_in_nearest,
         suits=lambda tally: True,
         reason=lambda tally: (
@@ -339,16 +334,13 @@ METHODS: dict[str, Method] = {
     ),
     "ibu": Method(
         lambda parts: _group_by_group(parts, updated),
-        valid=True,
+        "iterative Bayesian update, which approaches the maximum of the likelihood step by step",
         likelihood=True,
-        sentence="iterative Bayesian update, which approaches the maximum of the likelihood step by step",
         maximises_likelihood=True,
     ),
     "shrink": Method(
         _shrunk,
-        valid=True,
-        likelihood=False,
-        sentence="shrinkage: the expected shares, averaged over many possible shapes",
+        "shrinkage: the expected shares, averaged over many possible shapes",
         symmetric=True,
         caution=_outside_narrow_limits,
         suits=lambda tally: many_answers(tally) and not tally.by,
@@ -360,9 +352,7 @@ METHODS: dict[str, Method] = {
     ),
     "smooth": Method(
         _smoothed,
-        valid=True,
-        likelihood=False,
-        sentence="smoothing: curves through ordered answers, averaged over degrees of smoothness",
+        "smoothing: curves through ordered answers, averaged over degrees of smoothness",
         one_collection=True,
         suits=_has_order,
         reason=lambda tally: "the smallest total error known for numbers and other ordered answers",
@@ -371,9 +361,7 @@ METHODS: dict[str, Method] = {
         weighs_noise=True,
     ),
 } | {
-    name: Method(
-        _by_counts(repair.estimator), valid=repair.valid, likelihood=False, sentence=repair.sentence, symmetric=True
-    )
+    name: Method(_by_counts(repair.estimator), repair.sentence, valid=repair.valid, symmetric=True)
     for name, repair in REPAIRS.items()
 }
 
@@ -603,7 +591,7 @@ def method_of(custom: CustomEstimator) -> Method:
         rows = zip(counts, numbers.tolist(), strict=True)
         return Solution(np.array([custom.of_one(row.copy(), design, n) for row, n in rows]))
 
-    return Method(solve, valid=False, likelihood=False, sentence=CUSTOM_SENTENCE, part_sentence=CUSTOM_SENTENCE)
+    return Method(solve, CUSTOM_SENTENCE, valid=False, part_sentence=CUSTOM_SENTENCE)
 
 
 CUSTOM_METHOD = method_of(CustomEstimator("own", lambda counts, design: counts))

@@ -156,37 +156,29 @@ def mle_pooled(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None)
 
 
 class Repair(NamedTuple):
-    """Repair: its rule, whether it returns distributions, and its description."""
+    """Repair: its rule, its description, and whether it returns distributions."""
 
     estimator: Callable[..., Array]
-    valid: bool
     sentence: str
+    valid: bool = True
 
 
 REPAIRS = {
     "base_cut": Repair(
         base_cut,
+        "inversion, with all shares that could be noise set to zero: the rest does not sum to one (Base-Cut)",
         valid=False,
-        sentence="inversion, with all shares that could be noise set to zero: the rest does not sum to one (Base-Cut)",
     ),
     "norm_cut": Repair(
-        norm_cut,
-        valid=True,
-        sentence="inversion, of which the largest shares are kept until they sum to one, and rescaled (Norm-Cut)",
+        norm_cut, "inversion, of which the largest shares are kept until they sum to one, and rescaled (Norm-Cut)"
     ),
     "power": Repair(
-        power,
-        valid=False,
-        sentence="posterior mean if shares follow a power law: never zero, and the sum is not one (Power)",
+        power, "posterior mean if shares follow a power law: never zero, and the sum is not one (Power)", valid=False
     ),
     "power_ns": Repair(
-        power_ns,
-        valid=True,
-        sentence="posterior mean if shares follow a power law, moved to the nearest distribution (PowerNS)",
+        power_ns, "posterior mean if shares follow a power law, moved to the nearest distribution (PowerNS)"
     ),
-    "mle_pooled": Repair(
-        mle_pooled, valid=True, sentence="maximum likelihood, if all answers that could be noise have the same share"
-    ),
+    "mle_pooled": Repair(mle_pooled, "maximum likelihood, if all answers that could be noise have the same share"),
 }
 
 

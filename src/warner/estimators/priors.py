@@ -36,7 +36,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import gammainc, gammaln, logsumexp, ndtr
@@ -259,9 +259,8 @@ class Dictionary(NamedTuple):
         within = np.where(self.kind == PRIOR_KINDS.index("gamma"), detectable, 1.0)
         of_kind = np.array(self.beliefs.weights)
         of_kind[0] *= min(1.0, self.k / 100)
-        of_kind = of_kind / np.maximum(
-            within @ (self.kind[:, np.newaxis] == np.arange(len(PRIOR_KINDS))), PRIOR_ROUNDING
-        )
+        members = self.kind[:, np.newaxis] == np.arange(len(PRIOR_KINDS))
+        of_kind = of_kind / np.maximum(within @ members, PRIOR_ROUNDING)
         penalties = (self.k**2 * self.variance + 1) ** -self.beliefs.penalty(self.k)
         weights = of_kind[..., self.kind] * within * penalties
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
@@ -291,14 +290,8 @@ def _distinct(families: Families) -> tuple[Families, Integers]:
         order = np.argsort(first)  # as they were
         numbers.append(sum(each.size for each in firsts) + np.argsort(order)[which])
         firsts.append(first[order])
-    gammas, log_normals, powers = families
-    of_gamma, of_log_normal, of_power = firsts
-    fewer = (
-        Gammas(*(column[of_gamma] for column in gammas)),
-        LogNormals(*(column[of_log_normal] for column in log_normals)),
-        Powers(*(column[of_power] for column in powers)),
-    )
-    return fewer, np.concatenate(numbers)
+    fewer: Any = (type(family)(*np.array(family)[:, some]) for family, some in zip(families, firsts, strict=True))
+    return tuple(fewer), np.concatenate(numbers)
 
 
 @lru_cache(16)
@@ -313,7 +306,8 @@ def dictionary(k: int, beliefs: Beliefs = BELIEFS) -> Dictionary:
         log_normals,
         Powers(*(np.concatenate(pair) for pair in zip(powers, heads, strict=True))),
     )
-    of_dirichlet, of_rest, of_log_normal, of_power, of_head = _numbered(dirichlet, rests, log_normals, powers, heads)
+    ends = np.cumsum([laws[0].size for laws in (dirichlet, rests, log_normals, powers, heads)])
+    of_dirichlet, of_rest, of_log_normal, of_power, of_head = np.split(np.arange(ends[-1]), ends[:-1])
 
     # The priors, kind by kind: equal, gamma, log-normal, power, heads. One without heads has its law a second time.
     sizes = (1, of_dirichlet.size - 1, of_log_normal.size, of_power.size, of_head.size)
@@ -333,22 +327,13 @@ def dictionary(k: int, beliefs: Beliefs = BELIEFS) -> Dictionary:
     sum_to_one = _normal(1, k * mean, k * variance + SUM_VARIANCE_SLACK)
     few = with_heads & (part_of_second * k <= max(beliefs.heads))
     if beliefs.counted and few.any():
-        rest, head = (_moments(means, squares, laws[few]) for laws in (law, second))
+        variances = squares - means**2
+        rest, head = ((means[laws[few]], variances[laws[few]]) for laws in (law, second))
         sum_to_one[few] = _sum_with_heads(k, part_of_second[few], rest, head)
 
     families, number = _distinct(families)
     law, of_head = number[law], number[of_head]
     return Dictionary(k, beliefs, families, kind, law, part, nobody, of_head, head_part, mean, variance, sum_to_one)
-
-
-def _numbered(*laws: Gammas | LogNormals | Powers) -> list[Integers]:
-    """Assign consecutive numbers to distributions."""
-    ends = np.cumsum([len(some[0]) for some in laws])
-    return np.split(np.arange(ends[-1]), ends[:-1])
-
-
-def _moments(means: Array, squares: Array, laws: Integers) -> tuple[Array, Array]:
-    return means[laws], squares[laws] - means[laws] ** 2
 
 
 def _normal(x: float, mean: Array, variance: Array) -> Array:
@@ -389,8 +374,7 @@ def _powers(k: int, beliefs: Beliefs) -> tuple[Powers, Array]:
         [(d, top, *pair) for d, top, pair in product(beliefs.powers, tops, given) if pair[1] == 1 or d > 0]
     ).T
     low = _low_ends(d, high, part / (k * (1 - empty)))
-    squares = _integral(d, low, high, 2) / _integral(d, low, high, 0)
-    fits = np.isfinite(low) & _can_sum_to_one(part, k, squares)
+    fits = np.isfinite(low) & _can_sum_to_one(part, k, Powers(d, low, high).square)
     laws, nobody = np.array([d, low, high])[:, fits], empty[fits]
     # or the lower end is given, and the part with shares of zero follows from the mean 1/K.
     ends = [
