@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.arrays import Array, Counts, Label, PerGroup, objects
 from warner.designs.facts import full_symmetry
 from warner.designs.labels import all_labels
 from warner.designs.ordered import is_numeric
@@ -43,7 +42,7 @@ from warner.inference.intervals import Confidence, Interval, interval, limits
 from warner.inference.quantities import Quantities
 from warner.reports.linearization import RESULT_COLUMN
 from warner.reports.tallies import Collected, Pool, holds_every_answer, refuse_uncounted
-from warner.results import Column, Estimates, Limits, TableResult, TableRows, group_column
+from warner.results import Column, Estimates, Limits, TableResult, TableRows, group_column, group_columns
 from warner.text import conjoined, counted
 from warner.typesetting import amount_cells, count_cells, fragment, plain_table
 
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from warner.arrays import Array, Counts, Label, PerGroup
     from warner.designs.contract import Design
     from warner.inference.means import Mean, MeanComparison, Quantile
     from warner.inference.presence import Presence
@@ -245,9 +245,7 @@ class Estimate(TableResult):
         groups = len(ends.low)
         shares = self.shares.reshape(groups, -1)
         values = all_labels(tally.domain)
-        names: dict[str, Counts] = {
-            name: np.repeat(objects(key[index] for key in tally.groups), tally.k) for index, name in enumerate(tally.by)
-        }
+        names = group_columns(tally.by, tally.groups, tally.k)
         reports = {"reports": tally.parts[0].counts.ravel()} if tally.counts_answers else {}
         return names | {
             "value": np.tile(values, groups) if groups > 1 else values,

@@ -391,6 +391,11 @@ def group_column(by: Sequence[str], groups: Sequence[tuple[Any, ...]], answers: 
     return {"group": np.repeat(objects(dict(zip(by, key, strict=True)) for key in groups), answers)}
 
 
+def group_columns(by: Sequence[str], groups: Sequence[tuple[Any, ...]], rows: int = 1) -> dict[str, Counts]:
+    """Return a column for each name of groups, with so many rows for each group."""
+    return {name: np.repeat(objects(key[index] for key in groups), rows) for index, name in enumerate(by)}
+
+
 def _cells(column: Counts) -> list[str]:
     kind = column.dtype.kind
     if kind == "f":

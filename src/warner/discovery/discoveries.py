@@ -29,7 +29,7 @@ from warner.discovery.prefix_search import fewest_crafted, lower_bound, search, 
 from warner.inference.binomial import at_least, check_power
 from warner.numerics import bisected_each
 from warner.reports.open_tallies import OpenTally
-from warner.results import Column, Estimates, TableResult, check_level, plain
+from warner.results import Column, Estimates, TableResult, check_level, group_columns, plain
 from warner.text import counted, enumerated, large_number, level_text, percent, points, printable, sentence, shortened
 from warner.typesetting import cells, labels, p_value_cells, plain_table
 
@@ -269,7 +269,7 @@ class Discovery(TableResult):
         sizes = [len(part.values) for part in self.findings]
         shown = np.flatnonzero(np.concatenate([np.arange(size) < (size if rows is None else rows) for size in sizes]))
         groups = [group for group, size in zip(self.tally.groups or ((),), sizes, strict=True) for _ in range(size)]
-        by = {name: objects(group[index] for group in groups) for index, name in enumerate(self.tally.by)}
+        by = group_columns(self.tally.by, groups)
         values = objects(value for part in self.findings for value in part.values)
         names = ("other", "support", "share", "low", "high", "p", "adjusted")
         table = {name: np.concatenate([getattr(part, name) for part in self.findings]) for name in names}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import chdtrc
 
-from warner.arrays import Array, Counts, Label, PerGroup, objects
 from warner.designs.labels import all_labels
 from warner.designs.ordered import is_numeric
 from warner.documents import Document, skipped_fields
@@ -29,7 +28,6 @@ from warner.groups.group_intervals import (
     ALIKE,
     COVERAGE_WORDS,
     HETEROGENEITY_TOLERANCE,
-    INTERVAL_HEADINGS,
     GroupIntervals,
     GroupMeans,
     GroupRanks,
@@ -43,6 +41,7 @@ from warner.groups.group_intervals import (
     exact_limits,
     expected_ranks,
     group_means,
+    interval_heading,
     pooled_share,
     pooled_sum,
     q_profile,
@@ -73,7 +72,7 @@ from warner.inference.comparisons import remainder, unmirrored
 from warner.inference.intervals import mirrored, positions_of
 from warner.reports.counts import refuse_options_together
 from warner.reports.tallies import Collected, holds_every_answer, refuse_uncounted
-from warner.results import Column, Estimates, TableResult, TableRows, critical_value, group_column, plain
+from warner.results import Column, Estimates, TableResult, TableRows, critical_value, group_column, group_columns, plain
 from warner.simulate import seeded_by
 from warner.text import counted, enumerated, level_text, points, printable, quoted
 from warner.typesetting import amount_cells, fragment, labels, percent_cells, plain_table
@@ -82,6 +81,8 @@ if TYPE_CHECKING:
     import os
 
     from matplotlib.axes import Axes
+
+    from warner.arrays import Array, Counts, Label, PerGroup
 
 
 FORMAT = "warner group estimates"
@@ -149,7 +150,7 @@ class GroupEstimates(TableResult):
         """The direct estimates of the shares, one for each answer; of two answers, of the first alone."""
         return direct_estimates(self.tally, [[0]] if self._mirrored else None)
 
-    @property
+    @cached_property
     def _mirrored(self) -> bool:
         return _mirrored(self.tally)
 
@@ -183,10 +184,7 @@ class GroupEstimates(TableResult):
         """Return the columns of `table`."""
         tally, groups = self.tally, len(self.tally.groups)
         low, high = self.limits(level, kind)
-        names: dict[str, Counts] = {
-            name: np.repeat(objects(key[index] for key in tally.groups), tally.k) for index, name in enumerate(tally.by)
-        }
-        return names | {
+        return group_columns(tally.by, tally.groups, tally.k) | {
             "value": np.tile(all_labels(tally.domain), groups),
             "reports": np.repeat(np.atleast_1d(tally.n), tally.k),
             **respondents_column(tally),
@@ -280,21 +278,16 @@ class GroupEstimates(TableResult):
         """Return the table as readers see it: of two answers that mirror each other, the first alone."""
         return unmirrored(self.arrays(level, kind), self.tally.k)
 
-    @cached_property
-    def _limits(self) -> dict[tuple[float, str], tuple[Array, Array]]:
-        return {}
-
     def limits(self, level: float, kind: str) -> tuple[Array, Array]:
         """Return the ends of the intervals of all shares, of shape (groups, k)."""
-        if (level, kind) not in self._limits:
-            reach = critical_value(level)
-            check_kind(kind)
-            if kind == "each":
-                self._limits[level, kind] = self._exact_limits(level)
-            else:
-                ends = self.shares - reach * self.errors, self.shares + reach * self.errors
-                self._limits[level, kind] = np.clip(ends[0], 0, 1), np.clip(ends[1], 0, 1)
-        return self._limits[level, kind]
+        reach = critical_value(level)
+        check_kind(kind)
+        if kind == "each":
+            each = [self._exact_limits_of(level, index) for index in range(self.tally.k)]
+            low, high = (np.stack(ends, axis=1) for ends in zip(*each, strict=True))
+        else:
+            low, high = (np.clip(self.shares + side * reach * self.errors, 0, 1) for side in (-1, 1))
+        return low, high
 
     def answer_limits(self, index: int, level: float, kind: str) -> tuple[Array, Array]:
         """Return the ends of the intervals of one answer's share, of shape (groups,), without those of the others."""
@@ -303,11 +296,6 @@ class GroupEstimates(TableResult):
             return self._exact_limits_of(level, index)
         low, high = self.limits(level, kind)
         return low[:, index], high[:, index]
-
-    def _exact_limits(self, level: float) -> tuple[Array, Array]:
-        ends = [self._exact_limits_of(level, index) for index in range(self.tally.k)]
-        low, high = (np.stack(parts, axis=1) for parts in zip(*ends, strict=True))
-        return low, high
 
     @cached_property
     def _answer_limits(self) -> dict[tuple[float, int], tuple[Array, Array]]:
@@ -484,20 +472,16 @@ class GroupEstimates(TableResult):
 
     def _sizes_matter(self) -> bool:
         """Return True if the residuals of the direct estimates are correlated with the log group size."""
-        direct = self.direct[0]
-        some = direct.informative
+        direct, some = self.direct[0], self.direct[0].informative
         n = np.atleast_1d(self.tally.n)[some]
         if self.series is not None or some.sum() < 5 or n.min() == n.max():
             return False
         mean = float(np.nan_to_num(self.overall[0]))
         between = (self.spread if self._mirrored else self.spread[0]) ** 2
         sizes = np.log(n)
-        weight = 1 / (direct.sampling_variance(mean, between)[some] + between)
-        x = self.covariates.matrix[some]
-        root = np.sqrt(weight)[:, np.newaxis]
-        y = direct.share[some]
-        design = np.column_stack([x, sizes - sizes.mean()]) * root
-        coefficients, _, rank, _ = np.linalg.lstsq(design, y * root[:, 0], rcond=None)
+        root = np.sqrt(1 / (direct.sampling_variance(mean, between)[some] + between))
+        design = np.column_stack([self.covariates.matrix[some], sizes - sizes.mean()]) * root[:, np.newaxis]
+        coefficients, _, rank, _ = np.linalg.lstsq(design, direct.share[some] * root, rcond=None)
         if rank < design.shape[1]:  # the size is among the covariates
             return False
         error = np.sqrt(np.linalg.inv(design.T @ design)[-1, -1])
@@ -522,8 +506,7 @@ class GroupEstimates(TableResult):
 
     def interval_name(self, level: float, kind: str) -> str:
         """Return the heading of the intervals."""
-        about = "approximate " if kind == "each" and not self.tally.simple else ""
-        return f"{about}{level_text(level)} {INTERVAL_HEADINGS[kind]}"
+        return interval_heading(level, kind, approximate=kind == "each" and not self.tally.simple)
 
     def _json_fields(self, level: float = 0.95, *, kind: str = "average") -> Document:
         """Return the design, the model, what intervals hold for, and the rows; options are those of `table`."""
@@ -702,8 +685,7 @@ def estimate_groups(
         identified = np.isfinite(means)
         means[identified] = nearest_shares(means[identified], complete=complete)
     shares, errors, own = np.full((3, len(tally.groups), len(answers)), np.nan)
-    spread = np.full(len(answers), np.nan)
-    law = "normal"
+    spread, law = np.full(len(answers), np.nan), "normal"
     for index, pooled in _all_pooled(answers, joined.matrix, series, means):
         shares[:, index], errors[:, index], own[:, index], spread[index] = *pooled[:3], pooled.spread
         if mirrored and on is None and series is None:
@@ -716,19 +698,8 @@ def estimate_groups(
     else:
         identified = np.isfinite(shares).all(axis=1)
         shares[identified] = nearest_shares(shares[identified], complete=complete)
-    result = GroupEstimates(
-        tally,
-        shares,
-        errors,
-        own,
-        means,
-        float(spread[0]) if mirrored else spread,
-        joined.names,
-        along,
-        joined,
-        series,
-        law,
-    )
+    about = joined.names, along, joined, series, law
+    result = GroupEstimates(tally, shares, errors, own, means, float(spread[0]) if mirrored else spread, *about)
     result.__dict__["direct"] = answers  # as they are known
     return result
 
@@ -814,6 +785,5 @@ def _walk_test(walks: list[RandomWalks]) -> GroupTest:
     # The printed one is that of the interval of the step, which is drawn as if 0 were no boundary.
     printed = float(chdtrc(1, statistic))
     one_sided = printed * max(walk.chance_of_a_step() for walk in identified) if statistic > 0 else 1.0
-    return GroupTest(
-        statistic, 1, min(1.0, len(identified) * printed), min(1.0, len(identified) * one_sided), "likelihood ratio"
-    )
+    printed, one_sided = (min(1.0, len(identified) * p) for p in (printed, one_sided))
+    return GroupTest(statistic, 1, printed, one_sided, "likelihood ratio")

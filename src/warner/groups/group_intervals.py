@@ -66,7 +66,7 @@ from warner.inference.means import Mean, numbers_of, sets_of
 from warner.inference.ranking import reports_in_papers
 from warner.numerics import bisected, bisected_each, deviance
 from warner.reports.tallies import Collected, Pool, Tally
-from warner.results import Column, Estimates, TableResult, critical_value
+from warner.results import Column, Estimates, TableResult, critical_value, group_columns, name_columns
 from warner.simulate import seeded_by
 from warner.text import level_text, p_value, quoted
 from warner.typesetting import labels, p_value_cells, percent_cells, plain_table
@@ -135,9 +135,8 @@ def _left_out(direct: DirectEstimates, covariates: Array, share: float, largest:
 
 def fab_limits(counts: Binomial, prior: Prior, level: float) -> tuple[Array, Array]:
     """Compute the limits of the shares behind binomial counts; those of Clopper and Pearson under a flat prior."""
-    blocks = range(0, counts.count.size, GROUPS_AT_ONCE)
     ends = []
-    for first in blocks:
+    for first in range(0, counts.count.size, GROUPS_AT_ONCE):
         some = slice(first, first + GROUPS_AT_ONCE)
         selected = Binomial(*(part[some] for part in counts)), Prior(*(part[some] for part in prior))
         ends.append(_limits(*selected, 1 - level))
@@ -205,6 +204,10 @@ INTERVAL_HEADINGS = {"average": "interval, on average over the groups", "each": 
 METHOD_NAMES = {"average": "partially pooled", "each": "fab"}
 
 
+def interval_heading(level: float, kind: str, *, approximate: bool) -> str:
+    return f"{'approximate ' * approximate}{level_text(level)} {INTERVAL_HEADINGS[kind]}"
+
+
 def check_kind(kind: str) -> None:
     if kind not in INTERVAL_HEADINGS:
         raise ValueError(f"kind must be {' or '.join(map(repr, INTERVAL_HEADINGS))}, but got {kind!r}")
@@ -237,15 +240,15 @@ class GroupIntervals(TableResult):
     def _columns(self) -> list[Column]:
         """Return the ends, a row for each group, and answer if there are several."""
         answers = self.low.size // len(self.tally.groups)
-        names = [(name, labels(objects(key[i] for key in self.tally.groups))) for i, name in enumerate(self.tally.by)]
+        names = group_columns(self.tally.by, self.tally.groups, answers)
         ends = Estimates(self.low, self.low, self.high, unit="share")
         values = labels(objects(self.tally.domain)) * len(self.tally.groups)
         return [
             Column("low", self.low.ravel()),
             Column("high", self.high.ravel()),
-            *(Column(heading=name, texts=[text for text in texts for _ in range(answers)]) for name, texts in names),
+            *(Column(heading=name, texts=partial(labels, column)) for name, column in names.items()),
             *[Column(heading="value", texts=values)] * (answers > 1),
-            Column(heading=f"{level_text(self.level)} {INTERVAL_HEADINGS[self.kind]} (%)", texts=ends.texts()[2]),
+            Column(heading=f"{interval_heading(self.level, self.kind, approximate=False)} (%)", texts=ends.texts()[2]),
         ]
 
     def _title(self) -> str:
@@ -342,8 +345,8 @@ class GroupMeans(Mean):
     @property
     def interval_name(self) -> str:
         """Name the intervals, as the shares of groups do."""
-        about = "approximate " if self.kind == "each" and self.weighted else ""
-        return f"{about}{level_text(self.confidence.level)} {INTERVAL_HEADINGS[self.kind]}"
+        approximate = self.kind == "each" and self.weighted
+        return interval_heading(self.confidence.level, self.kind, approximate=approximate)
 
     def rows(self) -> Rows:
         """Return the labels of rows in a table of quantities, with the coverage of the intervals."""
@@ -455,13 +458,12 @@ class GroupRanks(TableResult):
             Whether the first ranks are first.
         """
         order = np.argsort(self.expected, kind="stable") if sort else np.arange(self.expected.size)
-        groups = [self.tally.groups[i] for i in order]
-        names = {name: objects(key[i] for key in groups) for i, name in enumerate(self.tally.by)}
+        names = group_columns(self.tally.by, [self.tally.groups[i] for i in order])
         rank, low, high, first = (part[order] for part in (self.expected, self.low, self.high, self.among_first))
         among = "first (%)" if self.count == 1 else f"among the first {self.count:,} (%)"
         ends = (f"{least:.0f} to {most:.0f}" for least, most in zip(low, high, strict=True))
         return [
-            *(Column(name, column, name, labels(column)) for name, column in names.items()),
+            *name_columns(names),
             Column("rank", rank, "expected rank", [f"{one:.1f}" for one in rank]),
             Column("low", low),
             Column("high", high, f"{level_text(self.level)} range", list(ends)),
@@ -523,23 +525,20 @@ class Q(NamedTuple):
 
 def cochran_q(direct: DirectEstimates, covariates: Array) -> Q:
     """Test whether all groups have one share, or lie on the regression."""
-    freedom = degrees_of_freedom(direct, covariates)
+    freedom = _degrees_of_freedom(direct, covariates)
     statistic = float(_q(direct, covariates, np.zeros(1), direct.overall())[0])
     return Q(statistic, freedom, float(chdtrc(freedom, statistic)) if freedom > 0 else 1.0)
 
 
-def degrees_of_freedom(direct: DirectEstimates, covariates: Array) -> int:
-    """Count the groups that identify the share, less the coefficients."""
-    coefficients: int = covariates.shape[1]
-    return int(direct.informative.sum()) - coefficients
+def _degrees_of_freedom(direct: DirectEstimates, covariates: Array) -> int:
+    return int(direct.informative.sum()) - int(covariates.shape[1])
 
 
 def q_profile(
     direct: DirectEstimates, covariates: Array, level: float, limit: float | None = None
 ) -> tuple[float, float]:
     """Compute the interval of the spread, from 0 to the largest possible spread, or to a `limit`."""
-    freedom = degrees_of_freedom(direct, covariates)
-    overall = direct.overall()
+    freedom, overall = _degrees_of_freedom(direct, covariates), direct.overall()
     largest = largest_spread(direct, overall) if limit is None else limit
     if freedom <= 0:
         return 0.0, largest
@@ -603,10 +602,8 @@ class GroupTest(TableResult):
 
     def _columns(self) -> list[Column]:
         """Return one row: the statistic, its degrees of freedom, and both p-values."""
-        row = {
-            name: np.array([getattr(self, name)])
-            for name in ("method", "statistic", "freedom", "p_value", "one_sided", "approximate")
-        }
+        names = ("method", "statistic", "freedom", "p_value", "one_sided", "approximate")
+        row = {name: np.array([getattr(self, name)]) for name in names}
         tests = {"p_value": "p", "one_sided": "p (one-sided)"}
         headings = {"freedom": "degrees of freedom"} | tests
         return [

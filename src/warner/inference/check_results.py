@@ -30,7 +30,7 @@ from warner.estimators.methods import METHODS, SHRUNK, UNBIASED, described, has_
 from warner.inference.answer_tables import reports_in_words
 from warner.inference.binomial import at_least, at_most
 from warner.reports.tallies import holds_every_answer
-from warner.results import Column, TableResult, check_level, plain
+from warner.results import Column, TableResult, check_level, group_columns, name_columns, plain
 from warner.text import (
     conjoined,
     counted,
@@ -45,7 +45,7 @@ from warner.text import (
     told_apart,
     wrapped,
 )
-from warner.typesetting import Printed, amount_cells, labels, p_value_cells, plain_table
+from warner.typesetting import Printed, amount_cells, p_value_cells, plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -688,12 +688,11 @@ class OpenCheck(TableResult):
         """Return a row for each count (and group): the count, its expectation, and the adjusted p-value."""
         groups = [group for group, part in zip(self.tally.groups or ((),), self.counts, strict=True) for _ in part]
         every = [count for part in self.counts for count in part]
-        by = {name: objects(group[index] for group in groups) for index, name in enumerate(self.tally.by)}
         seen, n = (np.array([getattr(count, name) for count in every]) for name in ("seen", "n"))
         expected = np.array([count.n * count.probability for count in every])
         adjusted = np.minimum(1.0, np.concatenate(self.adjusted))
         return [
-            *(Column(name, column, name, partial(labels, column)) for name, column in by.items()),
+            *name_columns(group_columns(self.tally.by, groups)),
             Column("what", objects(count.what for count in every), "event"),
             Column("count", seen, "count"),
             Column("n", n, "reports"),

@@ -40,7 +40,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import ndtri
 
-from warner.arrays import Array, Counts, Integers, PerGroup, Sets, objects
 from warner.designs.exact import exact
 from warner.designs.facts import CumulativeSets, LinearCombination, Nested
 from warner.designs.ordered import is_numeric
@@ -53,7 +52,7 @@ from warner.inference.intervals import Confidence, IntervalResult, law_of, limit
 from warner.inference.normal import joints, normal_limits, normal_test
 from warner.inference.quantities import Rows
 from warner.reports.tallies import Collected, Group, holds_every_answer
-from warner.results import Column, Estimates, Limits, TableResult, name_columns
+from warner.results import Column, Estimates, Limits, TableResult, group_columns, name_columns
 from warner.text import enumerated, level_text, sentence
 from warner.typesetting import amount_cells, plain_table
 
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from warner.arrays import Array, Counts, Integers, PerGroup, Sets
     from warner.designs.labels import Labels
     from warner.documents import Document
 
@@ -139,7 +139,7 @@ class NumericResult(IntervalResult):
         return Rows(quantity, [of] * each, [self.name] * each, self._group_columns(), self.method)
 
     def _group_columns(self) -> dict[str, Counts]:
-        return {name: objects(group[index] for group in self.groups) for index, name in enumerate(self.by)}
+        return group_columns(self.by, self.groups)
 
     def _columns(self) -> list[Column]:
         """Return a row for each group."""

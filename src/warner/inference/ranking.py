@@ -27,7 +27,7 @@ from warner.inference.exact_tests import sign_tail
 from warner.inference.intervals import Confidence, limits, mirrored
 from warner.inference.normal import joints
 from warner.numerics import first_true
-from warner.results import Column, TableResult, name_columns
+from warner.results import Column, TableResult, group_columns, name_columns
 from warner.text import enumerated, level_text, printable
 
 if TYPE_CHECKING:
@@ -215,9 +215,7 @@ def certain_ranks(low: Array, high: Array, count: int) -> tuple[Mask, Mask]:
 
 def answer_columns(tally: Collected) -> dict[str, Counts]:
     """Columns of group and answer names, a row for each answer (and group)."""
-    columns = {
-        name: np.repeat(objects(key[index] for key in tally.groups), tally.k) for index, name in enumerate(tally.by)
-    }
+    columns = group_columns(tally.by, tally.groups, tally.k)
     return columns | {"value": np.tile(objects(tally.domain), len(tally.answered))}
 
 

@@ -29,7 +29,7 @@ from warner.inference.normal import never_empty
 from warner.inference.quantities import Rows
 from warner.inference.ranking import reports_in_papers
 from warner.reports.design_based import LinearScores
-from warner.results import Column, Estimates, name_columns
+from warner.results import Column, Estimates, group_columns, name_columns
 from warner.typesetting import number_text
 
 if TYPE_CHECKING:
@@ -98,9 +98,7 @@ class Totals(IntervalResult):
         return Estimates(self.value, self.low, self.high, self.se)
 
     def _group_columns(self) -> dict[str, Counts]:
-        each = max(len(self.answers), 1)
-        names = (objects(group[index] for group in self.groups) for index in range(len(self.by)))
-        return {name: np.repeat(column, each) for name, column in zip(self.by, names, strict=True)}
+        return group_columns(self.by, self.groups, max(len(self.answers), 1))
 
     def rows(self) -> Rows:
         """Return the labels of the rows in a table of quantities, one for each answer and group."""
