@@ -122,10 +122,16 @@ def _first_share(rising: Callable[[Array], Array], target: float, shape: tuple[i
 # Discoveries
 
 
-FORMAT = "warner discovery"
-VERSION = 1
 VALUE_WIDTH = 40  # characters of a value in a text
 VALUES_SHOWN = 100  # of a group, in a text
+LISTED: tuple[str, ...] = (
+    "smallest_expected",
+    "lower_bound",
+    "tested",
+    "kept",
+    "moved",
+)  # findings of each group, in JSON
+LISTED += ("fakes", "fakes_continued", "fakes_expected", "candidates")
 
 
 class CandidateValue(NamedTuple):
@@ -288,7 +294,6 @@ class Discovery(TableResult):
         ]
 
     def _title(self, *_: Any, **options: Any) -> str:
-        """Return the description of the values."""
         return "Detected values" + (f" with a share above {percent(self.above)}" if self.above else "")
 
     def _footnotes(self, *_: Any, **options: Any) -> list[str]:
@@ -379,16 +384,14 @@ class Discovery(TableResult):
         save_discovery_page(self, path, title=title, question=question)
 
     def _facts(self, *_: Any, **options: Any) -> Document:
-        """Return the JSON document without its values."""
-        by = self.tally.by
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": "warner discovery",
+            "version": 1,
             "design": self.tally.design.to_dict(),
             "epsilon": self.tally.design.epsilon,
             "reports": plain(np.asarray(self.tally.n)),
             "level_sizes": plain(self.tally.level_sizes),
-            "by": list(by),
+            "by": list(self.tally.by),
             "groups": [list(group) for group in self.tally.groups],
             "level": self.level,
             "above": self.above,
@@ -396,39 +399,33 @@ class Discovery(TableResult):
             "simultaneous": self.simultaneous,
             "expected": len(self.expected),
             "smallest_share": plain(np.asarray(self.smallest_share)),
-            "smallest_expected": self._listed("smallest_expected") if self.expected else None,
-            "lower_bound": None if self.expected else self._listed("lower_bound"),
-            "tested": self._listed("tested"),
-            "kept": self._listed("kept"),
-            "moved": self._listed("moved"),
-            "fakes": self._listed("fakes"),
-            "fakes_continued": self._listed("fakes_continued"),
-            "fakes_expected": self._listed("fakes_expected") if self.expected else None,
-            "candidates": self._listed("candidates"),
+            **{name: self._listed(name) for name in LISTED},
         }
 
     def _listed(self, name: str) -> Any:
+        missing = {"lower_bound"} if self.expected else {"smallest_expected", "fakes_expected"}
+        if name in missing:
+            return None
         every = [getattr(part, name) for part in self.findings]
         if name == "candidates":
             every = [[row._asdict() for row in part] for part in every]
-        every = [plain(list(value) if isinstance(value, tuple) else value) for value in every]
-        return every if self.tally.by else every[0]
+        return plain(every) if self.tally.by else plain(every[0])
 
 
 def _appearing(part: GroupFindings) -> str:
     """Clauses on the number of fake reports that make kinds of values appear."""
-    kinds = (
-        ("any value", part.fakes),
-        ("one that begins like a frequent value", part.fakes_continued),
-        ("one of the expected values", part.fakes_expected),
-    )
-    said: list[str] = []
+    kinds = {
+        "any value": part.fakes,
+        "one that begins like a frequent value": part.fakes_continued,
+        "one of the expected values": part.fakes_expected,
+    }
+    clauses: list[str] = []
     fewest = math.inf
-    for what, number in kinds:
+    for what, number in kinds.items():
         if number is not None and number < fewest:
-            said.append(f"{number:,} fake reports can make {what} appear" if not said else f"{number:,} {what}")
             fewest = number
-    return ", ".join(said)
+            clauses.append(f"{number:,} {what}" if clauses else f"{number:,} fake reports can make {what} appear")
+    return ", ".join(clauses)
 
 
 def shown_value(value: str | int, other: bool) -> str:
@@ -510,11 +507,11 @@ def discover(
         )
     codes, values = _expected(tally.design, expected)
     together = len(sizes) if simultaneous else 1
-    findings = [
+    findings = tuple(
         _of_group(tally.design, tally.of_group(number), together, level, above, power, codes)
         for number in range(len(sizes))
-    ]
-    return Discovery(tally, level, above, power, simultaneous, values, tuple(findings))
+    )
+    return Discovery(tally, level, above, power, simultaneous, values, findings)
 
 
 def _expected(design: OpenDomain, expected: Sequence[Any] | None) -> tuple[Integers | None, tuple[str | int, ...]]:

@@ -143,7 +143,7 @@ def lower_bound(number: int, n: int, epsilon: float, power: float = 0.8) -> floa
 MOST_PREFIXES = 512  # kept at a level
 CANDIDATES_LISTED = 32  # of the values that were not found
 MOST_FOUND = 100_000  # values, in one group
-NO_PREFIX = np.zeros((1, 0), dtype=np.int64)
+NO_PREFIX, ONLY_END = np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
 
 Blocks = tuple[int, ...]
 
@@ -222,14 +222,14 @@ def search(
 def _extended(design: OpenDomain, level: int, reports: LevelReports, kept: _Kept) -> tuple[_Kept, int]:
     """Select the extensions, by the block of this level, with counts above noise; also return the critical count."""
     values, n = design.values, len(reports)
-    follow, only_end = values.continuations(level), np.zeros(1, dtype=np.int64)
+    follow = values.continuations(level)
     total = int(len(follow) * (~kept.ended).sum() + kept.ended.sum())
     least = critical_count(n, design.q, min(FALSE_PREFIXES / max(total, 1), 0.5))
     rows, counts = [NO_PREFIX[:0].reshape(0, level + 1)], [np.zeros(0, dtype=np.int64)]
     counted = slice(None if least <= n else 0)  # none where not even all reports would be enough
     supports = ExtensionCounter(design, reports).supports(kept.prefixes[counted].tolist())
     for prefix, ended, support in zip(kept.prefixes[counted], kept.ended[counted], supports, strict=True):
-        possible = only_end if ended else follow
+        possible = ONLY_END if ended else follow
         of_these = support[possible]
         good = np.flatnonzero(of_these >= least)
         good = good[np.argsort(-of_these[good], kind="stable")[:MOST_PREFIXES]]
@@ -270,14 +270,14 @@ class _Tested:
         last, n = self.design.levels - 1, len(self.reports)
         if not len(kept.prefixes) or not n:
             return
-        follow, only_end = self.design.values.continuations(last), np.zeros(1, dtype=np.int64)
+        follow = self.design.values.continuations(last)
         shares = budget * kept.weights / kept.weights.sum() / np.where(kept.ended, 1, len(follow))
         least = zip(shares.tolist(), critical_counts(n, self.rate, shares).tolist(), strict=True)
         supports = ExtensionCounter(self.design, self.reports).supports(kept.prefixes.tolist())
         for prefix, ended, (share, critical), support in zip(
             kept.prefixes.tolist(), kept.ended, least, supports, strict=True
         ):
-            possible = only_end if ended else follow
+            possible = ONLY_END if ended else follow
             counts = support[possible]
             self.number += len(possible)
             self._least[tuple(prefix)] = critical, share / alpha

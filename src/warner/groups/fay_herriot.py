@@ -366,32 +366,26 @@ def _collections(part: Tally, sets: Sets | None) -> list[Collection]:
     """Return the sampling model of every set in one collection."""
     answered, width = part.answered, part.k if sets is None else len(sets)
     if part.design.epsilon == 0 or not answered.any():
-        nothing, nobody = np.zeros(answered.size), np.zeros(answered.size, dtype=bool)
-        zero = np.zeros(1)
-        return [Collection(nothing, nothing, zero, zero, zero, nobody)] * width
+        nothing, zero = np.zeros(answered.size), np.zeros(1)
+        return [Collection(nothing, nothing, zero, zero, zero, nothing.astype(bool))] * width
     readout = part.readout(None if answered.all() else answered, sets)
     base, gain, exact = (np.atleast_2d(np.asarray(value)) for value in (readout.base, readout.gain, readout.exact))
     constant = base * (1 - base) / gain**2
     if not exact.all():
         constant = np.where(exact, constant, _variance_of_one_report(part, sets))
     slope, curvature = np.where(exact, (1 - 2 * base) / gain, 0.0), np.where(exact, 1.0, 0.0)
-    share, trials = readout.share(), np.broadcast_to(readout.trials, readout.count.shape)
-    parts = (_column_getter(array, answered) for array in (share, trials, constant, slope, curvature))
-    share_of, n_of, base_of, slope_of, curvature_of = parts
-    return [
-        _what_reports_tell(share_of(k), n_of(k), base_of(k), slope_of(k), curvature_of(k), answered)
-        for k in range(width)
-    ]
+    arrays = (readout.share(), np.broadcast_to(readout.trials, readout.count.shape), constant, slope, curvature)
+    columns = [_column_getter(array, answered) for array in arrays]
 
+    def collection(index: int) -> Collection:
+        """Return a collection without infinite numbers; a set that is not identified is not informative."""
+        share, n, *coefficients = (column(index) for column in columns)
+        known = np.isfinite(coefficients[0])
+        informative = answered & known
+        base, slope, curvature = (np.where(known, part, 0.0) for part in coefficients)
+        return Collection(np.where(informative, share, 0.0), n, base, slope, curvature, informative)
 
-def _what_reports_tell(
-    share: Array, n: Array, base: Array, slope: Array, curvature: Array, answered: Mask
-) -> Collection:
-    """Make a collection without infinite numbers; a set that is not identified is not informative."""
-    known = np.isfinite(base)
-    informative = answered & known
-    base, slope, curvature = (np.where(known, part, 0.0) for part in (base, slope, curvature))
-    return Collection(np.where(informative, share, 0.0), n, base, slope, curvature, informative)
+    return [collection(index) for index in range(width)]
 
 
 def _column_getter(array: Counts, answered: Mask) -> Callable[[int], Array]:

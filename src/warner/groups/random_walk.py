@@ -48,10 +48,7 @@ if TYPE_CHECKING:
 # Random walk
 
 
-STEPS_TRIED, STEPS_AVERAGED = (
-    25,
-    33,
-)  # of the grid on which the likelihood is looked for, and of that which is averaged over
+STEPS_TRIED, STEPS_AVERAGED = 25, 33  # of the grid on which the likelihood is looked for, and of that which is averaged
 NEGLIGIBLE_WALK_NATS = 12.0  # nats below the maximum of the likelihood
 # Of a gamma law with the skewness of Cramer's and von Mises's statistic, whose cumulants are 1/6, 1/45, 8/945.
 SCORE_SHAPE = 4 * (1 / 45) ** 3 / (8 / 945) ** 2
@@ -149,7 +146,6 @@ class RandomWalks:
 
     @cached_property
     def overall(self) -> float:
-        """The mean share."""
         return self.direct.overall()
 
     @cached_property
@@ -159,21 +155,17 @@ class RandomWalks:
 
     @cached_property
     def noise(self) -> Array:
-        """The sampling variances in the order of the series."""
         return self.series.laid_out(self.direct.sampling_variance(self.overall, 0.0))
 
     @cached_property
     def observed(self) -> Mask:
-        """Mask of the positions with reports."""
         return self.series.laid_out(self.direct.informative).astype(bool)
 
     def smoothed(self, steps: Array) -> Smoothed:
-        """Smooth at each of some standard deviations of a step."""
         share = self.series.laid_out(self.direct.share)
         return smoothed(share, self.noise, self.observed, self.series.distances, steps)
 
     def likelihood(self, steps: Array) -> Array:
-        """Return the log-likelihood at each standard deviation of a step."""
         return self.smoothed(steps).log_likelihood
 
     @cached_property
@@ -217,12 +209,11 @@ class RandomWalks:
         def likely(step: float) -> bool:
             return bool(self.likelihood(np.array([step]))[0] >= least)
 
-        low = 0.0 if likely(0.0) else bisected(likely, 0.0, best, close=WALK_TOLERANCE)[0]
-        high = (
-            self.largest
-            if likely(self.largest)
-            else bisected(lambda x: not likely(x), best, self.largest, close=WALK_TOLERANCE)[1]
-        )
+        low, high = 0.0, self.largest
+        if not likely(low):
+            low, _ = bisected(likely, low, best, close=WALK_TOLERANCE)
+        if not likely(high):
+            _, high = bisected(lambda step: not likely(step), best, high, close=WALK_TOLERANCE)
         return low, high
 
 
@@ -337,7 +328,9 @@ def group_covariates(tally: Collected, on: Any) -> Covariates:
     if not names:
         raise ValueError(f"on must have a column of numbers besides {enumerated([repr(name) for name in tally.by])}")
     rows = list(zip(*(_group_values(columns[name]) for name in tally.by), strict=True))
-    _refuse_repeated(rows)
+    if len(set(rows)) < len(rows):
+        twice = next(row for index, row in enumerate(rows) if row in rows[:index])
+        raise ValueError(f"on must have one row for each group, but {quoted(group_name(twice))} occurs twice")
     found, others = _matched(tally.groups, rows)
     numbers = np.column_stack([_finite_column(name, columns[name]) for name in names])
     complete = _with_groups(tally, [rows[index] for index in others])
@@ -383,12 +376,6 @@ def _as_integer(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _refuse_repeated(rows: list[Group]) -> None:
-    if len(set(rows)) < len(rows):
-        twice = next(row for index, row in enumerate(rows) if row in rows[:index])
-        raise ValueError(f"on must have one row for each group, but {quoted(group_name(twice))} occurs twice")
-
-
 def _matched(groups: tuple[Group, ...], rows: list[Group]) -> tuple[list[int], list[int]]:
     """Find the row of each group, and the other rows: by values, otherwise by text, such as 1 and "1"."""
     indices = {row: index for index, row in enumerate(rows)}
@@ -432,7 +419,8 @@ def _orthonormal(values: Array, answered: Any, names: tuple[str, ...]) -> Array:
     matrix = np.column_stack([np.ones(len(values)), (values - center) / scale])
     factor: Array = np.linalg.qr(matrix[answered]).R
     diagonal = np.abs(np.diag(factor))
-    if (diagonal <= COLLINEAR * diagonal.max()).any():
-        dependent = names[int((diagonal <= COLLINEAR * diagonal.max()).argmax()) - 1]
-        raise ValueError(f"on must not hold {dependent!r}, which follows from the other covariates; leave it out")
+    dependent = diagonal <= COLLINEAR * diagonal.max()
+    if dependent.any():
+        name = names[int(dependent.argmax()) - 1]
+        raise ValueError(f"on must not hold {name!r}, which follows from the other covariates; leave it out")
     return np.asarray(np.linalg.solve(factor.T, matrix.T).T)

@@ -110,7 +110,8 @@ class TwoBinomials(NamedTuple):
     def score(self, first: Numbers, second: Numbers, line: Line) -> Array:
         """Distance of the counts from the line in standard errors, positive if the first count is too large."""
         start, slope = line
-        two = np.clip(self._likeliest(first, second, line), *self.stretch(line))
+        likeliest = _likeliest_apart if self.together is None else _likeliest_together
+        two = np.clip(likeliest(first, second, self.n1, self.n2, line), *self.stretch(line))
         one = np.clip(start + slope * two, 0, 1)
         variance = one * (1 - one) / self.n1 + slope**2 * two * (1 - two) / self.n2
         if self.together is not None:  # reports of the one are not of the other: the covariance is -one * two / n
@@ -120,20 +121,13 @@ class TwoBinomials(NamedTuple):
             score = np.clip(apart / np.sqrt(variance), -HIGHEST_SCORE, HIGHEST_SCORE)
         return np.where(np.abs(apart) > ROUNDING, np.where(variance > 0, score, np.sign(apart) * HIGHEST_SCORE), 0.0)
 
-    def _likeliest(self, first: Numbers, second: Numbers, line: Line) -> Numbers:
-        """Maximum-likelihood estimate of the second probability on the line."""
-        if self.together is not None:
-            return _likeliest_together(first, second, self.n1, line)
-        return _likeliest_apart(first, second, self.n1, self.n2, line)
-
     def fewest(self, line: Line, score: float) -> Integers:
         """Smallest first count with at least this score for each second count, or n1 + 1 if there is none."""
-        return _fewest(
-            lambda first, second: self.score(first, second, line) >= score * (1 - SCORE_ROUNDING),
-            self.n1,
-            np.arange(self.n2 + 1),
-            together=self.together is not None,
-        )
+
+        def holds(first: Array, second: Array) -> Mask:
+            return np.asarray(self.score(first, second, line) >= score * (1 - SCORE_ROUNDING))
+
+        return _fewest(holds, self.n1, np.arange(self.n2 + 1), together=self.together is not None)
 
     def largest_chance(
         self, fewest: Integers, line: Line, far: float = FAR_DEVIATIONS, against: float | None = None
@@ -170,7 +164,7 @@ class TwoBinomials(NamedTuple):
 # The most likely probability on a line: t of the second count, with u = start + slope * t of the first
 
 
-def _likeliest_together(first: Numbers, second: Numbers, n: float, line: Line) -> Numbers:
+def _likeliest_together(first: Numbers, second: Numbers, n: float, _: float, line: Line) -> Numbers:
     """Larger root of (slope c1 t + c2 u) (1 - u - t) = (1 + slope) (n - c1 - c2) t u: no report is in both counts."""
     start, slope = line
     others, slopes, rest = n - first - second, 1 + slope, 1 - start

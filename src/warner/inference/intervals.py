@@ -80,8 +80,7 @@ def design_based_limits(readout: SamplingModel, tail: float) -> Limits:
     error = np.array(readout.error)
     counted = np.broadcast_to(readout.exact, error.shape) & (error == 0) & ~np.isinf(drawn.worth)
     if counted.any():  # of a simple sample, at any level
-        simple = Binomial(readout.count, readout.trials, readout.base, readout.gain)
-        error = np.where(counted, standard_error(simple), error)
+        error = np.where(counted, standard_error(Binomial.from_readout(readout)), error)
     used = methods_of(readout)
     names = [name for name in ("korn_graubard", "linear", RANDOMIZATION, ONE_CLUSTER) if (used == name).any()]
     return Limits(*cut_limits(readout, tail), error, tuple(names))
@@ -195,8 +194,7 @@ class Confidence:
         if self.anytime and self.target != "population":
             raise ValueError(
                 'target must be "population" for any-time intervals, which treat respondents as a growing sample, but '
-                "got "
-                f"{self.target!r}; leave out anytime once all reports are in"
+                f"got {self.target!r}; leave out anytime once all reports are in"
             )
 
     def tail(self, k: int) -> float:
@@ -365,10 +363,8 @@ def limits(
         if readout is None:
             readout = part.readout(None if answered.all() else answered, sets, target=confidence.target)
         # Equal counts have equal intervals: the distinct ones are known from the estimate.
-        one_by_one = (
-            sets is None and full_symmetry(part.design.law) is not None and part.one_long_row and answered.all()
-        )
-        levels = part.histograms(None).distinct if one_by_one else None
+        alike = sets is None and full_symmetry(part.design.law) is not None
+        levels = part.histograms(None).distinct if alike and part.one_long_row and answered.all() else None
         if confidence.anytime:
             found = anytime_interval(readout, 2 * tail, levels)
         elif isinstance(sets, CumulativeSets) and method is None and has_band(part, confidence):
@@ -380,20 +376,14 @@ def limits(
             raise ValueError(f"method must be left out for pooled collections, but got {method!r}")
         rows = _of_groups(tally.parts, np.flatnonzero(answered).tolist(), sets, tail, confidence.target)
         low, high, error = map(np.stack, zip(*((row.low, row.high, row.error) for row in rows), strict=True))
-        found = Limits(low, high, error, _all_names(row.methods for row in rows))
+        found = Limits(low, high, error, tuple(dict.fromkeys(name for row in rows for name in row.methods)))
     low, high, error = (in_all_groups(part, answered) for part in found[:3])
     return Limits(low, high, error, found.methods)
 
 
 def intervals_apart(designs: list[Design], confidence: Confidence) -> int:
-    """Count the intervals that do not follow from other intervals; 1 without simultaneous coverage.
-
-    Of two answers, one interval is the mirror image of the other where the two estimates always sum to one: then both
-    hold if one does.
-    """
-    if not confidence.simultaneous:
-        return 1
-    return 1 if mirrored(designs) else designs[0].k
+    """Count the intervals of all answers that do not follow from each other; one, if not all are to hold at once."""
+    return 1 if not confidence.simultaneous or mirrored(designs) else designs[0].k
 
 
 def mirrored(designs: list[Design]) -> bool:
@@ -440,10 +430,6 @@ def in_all_groups(values: Array, answered: Mask) -> Array:
     return result
 
 
-def _all_names(names: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for several in names for name in several))
-
-
 # One collection
 
 
@@ -469,10 +455,8 @@ def readout_limits(
     assert readout.error is not None
     share, error = readout.share(), np.broadcast_to(readout.error, readout.count.shape).copy()
     n = readout.trials
-    if readout.fuzzy:
-        low, high = normal_limits(share, error, tail)
-    elif target == "realised":
-        low, high = normal_limits(share, error, tail, people=n)
+    if readout.fuzzy or target == "realised":
+        low, high = normal_limits(share, error, tail, people=None if readout.fuzzy else n)
     else:
         low, high = Sampled(share, error, n).limits(tail)
     some = np.flatnonzero(readout.exact)
@@ -528,22 +512,18 @@ def _combined(together: Joint, tail: float) -> Limits:
     """Combine all collections for the population: binomial counts, otherwise unbiased estimates."""
     low, high, error = np.empty((3, together.exact.shape[1]))
     exact = np.asarray(together.exact.all(axis=0))
-    names: list[tuple[str, ...]] = []
+    names: tuple[str, ...] = ()
     if exact.any():
-        low[exact], high[exact], error[exact], used, *_ = pooled_limits(together.binomial.select(exact), tail)
-        names.append(used)
+        low[exact], high[exact], error[exact], names, *_ = pooled_limits(together.binomial.select(exact), tail)
     if not exact.all():
-        low[~exact], high[~exact], error[~exact], used, *_ = _weighted(together.select(~exact), tail)
-        names.append(used)
-    return Limits(low, high, error, _all_names(names))
-
-
-def _weighted(together: Joint, tail: float) -> Limits:
-    if together.fuzzy:
-        share, error, _ = together.average("population")
-        return Limits(*normal_limits(share, error, tail), error, ("linear",))
-    average = together.sampled()
-    return Limits(*average.limits(tail), average.error, ("linear",))
+        others, names = together.select(~exact), (*names, "linear")
+        if others.fuzzy:
+            share, error[~exact], _ = others.average("population")
+            low[~exact], high[~exact] = normal_limits(share, error[~exact], tail)
+        else:
+            average = others.sampled()
+            error[~exact], (low[~exact], high[~exact]) = average.error, average.limits(tail)
+    return Limits(low, high, error, names)
 
 
 def _realised(together: Joint, tail: float) -> Limits:

@@ -150,9 +150,8 @@ class Sampled(NamedTuple):
         factor, inside, noise = float(ndtri(tail)) ** 2 / self.reports, self.inside, self.noise
         root = np.sqrt(4 * factor * (inside * (1 - inside) + (1 + factor) * noise) + factor**2)
         inward = factor * (1 - 2 * inside)  # an interval leans toward one half
-        below, above = (
-            np.maximum((root + side) / (2 * (1 + factor)), np.sqrt(factor * noise)) for side in (-inward, inward)
-        )
+        least = np.sqrt(factor * noise)
+        below, above = (np.maximum((root + side) / (2 * (1 + factor)), least) for side in (-inward, inward))
         return below, above
 
     def limits(self, tail: float) -> tuple[Array, Array]:
@@ -187,9 +186,8 @@ def sampled_together(each: Sampled) -> Sampled:
         errors = np.sqrt((variance + each.noise) / each.reports)
         share, error = combined(each.share, errors)
         inside = np.clip(share, 0, 1)
-        variance = np.maximum(
-            inside * (1 - inside), PERSON_ROUNDING**2
-        )  # never zero, or it would not count how many they are
+        # Never zero, or it would not count how many they are
+        variance = np.maximum(inside * (1 - inside), PERSON_ROUNDING**2)
     with np.errstate(invalid="ignore", divide="ignore"):
         weights = np.where(np.isfinite(errors), (error / errors) ** 2, 0.0)
         reports = np.where(np.isfinite(error), 1 / (weights**2 / each.reports).sum(axis=0), each.reports.sum(axis=0))
@@ -254,9 +252,8 @@ class Joint:
     @property
     def is_one_count(self) -> bool:
         """True if one binomial count determines the share of all respondents of the group."""
-        return (
-            len(self.exact) == 1 and bool(self.exact.all() and (self.binomial.n >= 1).all()) and not self.uninformative
-        )
+        counted = self.exact.all() and (self.binomial.n >= 1).all()
+        return len(self.exact) == 1 and bool(counted) and not self.uninformative
 
     def only_count(self, index: int) -> Binomial:
         return Binomial(*(float(part[0, index]) for part in self.binomial))
@@ -333,23 +330,14 @@ def joints(
             if found.drawn is not None:
                 freedom[answering], blind[answering] = found.drawn.freedom[:, 0], found.drawn.blind[:, 0]
             error = 0.0 if found.error is None else found.error
-            laws = (
-                found.count,
-                found.trials,
-                found.base,
-                found.gain,
-                found.exact,
-                error,
-                people[answering, np.newaxis],
-            )
+            laws = (*Binomial.from_readout(found), found.exact, error, people[answering, np.newaxis])
             each = zip(*(np.broadcast_to(column, found.count.shape) for column in laws), strict=True)
             for group, row in zip(answering, each, strict=True):
                 rows[group].append(row)
     results = []
     for group in groups:
-        count, trials, base, gain, exact, error, people = (
-            np.stack(column) for column in zip(*rows[group], strict=True)
-        )
+        columns = (np.stack(column) for column in zip(*rows[group], strict=True))
+        count, trials, base, gain, exact, error, people = columns
         count, trials, people = (column.astype(np.float64) for column in (count, trials, people))
         binomial, about = Binomial(count, trials, base, gain), (float(silent[group]), minus is not None)
         drawn = float(freedom[group]), bool(blind[group])

@@ -62,7 +62,7 @@ from warner.text import level_text, percent
 from warner.typesetting import p_value_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from warner.designs.contract import Design
     from warner.designs.facts import SamplingModel
@@ -142,7 +142,11 @@ class ScoreTest:
     def smallest(self, alpha: float, power: float) -> float:
         """Smallest share that is detected with this power, by the normal distribution of the sum."""
         critical = float(((self.n * self.costs - math.log(alpha)) / self.exponents).min())
-        return _crossing(lambda share: float(ndtr((self.n * share - critical) / self._deviation(share))) >= power)
+
+        def detected(share: float) -> bool:
+            return float(ndtr((self.n * share - critical) / self._deviation(share))) >= power
+
+        return bisected(detected, 0.0, 1.0, steps=SHARE_HALVINGS)[1] if detected(1.0) else math.inf
 
     def law(self, share: float) -> tuple[Array, Array]:
         """Values of -ln p and their probabilities at this share, by the normal distribution of the sum."""
@@ -249,11 +253,11 @@ def _beyond(tests: Sequence[Evidence], share: float, critical: float) -> float:
     *others, last = (_in_classes(test, share, critical) for test in tests)
     together = others[0]
     for one in others[1:]:
-        sums = _convolved(together, one)
+        spectra = (np.fft.rfft(law, 2 * EVIDENCE_CLASSES) for law in (together, one))
+        sums = np.fft.irfft(next(spectra) * next(spectra), 2 * EVIDENCE_CLASSES)
         together = np.append(sums[: EVIDENCE_CLASSES - 1], sums[EVIDENCE_CLASSES - 1 :].sum())
     # All but the last fall short by so much, and the last by more than that.
-    short = together[:-1] @ last.cumsum()[-2::-1]
-    return float(1 - short)
+    return float(1 - together[:-1] @ last.cumsum()[-2::-1])
 
 
 def _in_classes(test: Evidence, share: float, critical: float) -> Array:
@@ -262,18 +266,6 @@ def _in_classes(test: Evidence, share: float, critical: float) -> Array:
     width = critical / (EVIDENCE_CLASSES - 1)
     indices = np.minimum(np.floor(values / width), EVIDENCE_CLASSES - 1).astype(np.int64)  # never more than it is
     return np.bincount(indices, weights=chances, minlength=EVIDENCE_CLASSES).astype(np.float64)
-
-
-def _convolved(first: Array, second: Array) -> Array:
-    size = 2 * EVIDENCE_CLASSES
-    return np.asarray(np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(second, size), size))
-
-
-def _crossing(holds: Callable[[float], bool]) -> float:
-    """Smallest share from which on a condition holds; infinite if it does not hold at a share of 1."""
-    if not holds(1.0):
-        return math.inf
-    return bisected(holds, 0.0, 1.0, steps=SHARE_HALVINGS)[1]
 
 
 def own_count(n: float, base: float, gain: float) -> CountTest:
@@ -420,25 +412,16 @@ def presence(tally: Collected, *, level: float, correction: str, power: float) -
         counts, n = tally.parts[0].scaled()
         detection = _of_design(tally.parts[0].design, counts[answered], n[answered], alpha / tally.k, power)
         p_values, smallest = detection.p_values, detection.smallest(alpha / tally.k, power)
-        approximate = detection.approximate
+        approximate = detection.errors is not None
     else:
         rows = [_of_group(tally.parts, group, alpha / tally.k, power) for group in np.flatnonzero(answered).tolist()]
         p_values, smallest = np.stack([row[0] for row in rows]), np.array([row[1] for row in rows])
         approximate = any(row[2] for row in rows)
-    plain_values, least = in_all_groups(p_values, answered), in_all_groups(smallest, answered)
-    corrected = adjusted(plain_values, correction)
-    detected = corrected <= alpha
-    return Presence(
-        p_values=tally.squeezed(plain_values),
-        adjusted=tally.squeezed(corrected),
-        found=tally.squeezed(detected),
-        smallest=tally.squeezed(least),
-        level=level,
-        power=power,
-        correction=correction,
-        approximate=approximate or not tally.simple,
-        tally=tally,
-    )
+    p_values, smallest = in_all_groups(p_values, answered), in_all_groups(smallest, answered)
+    corrected = adjusted(p_values, correction)
+    plain, detected = tally.squeezed(p_values), tally.squeezed(corrected <= alpha)
+    found = plain, tally.squeezed(corrected), detected, tally.squeezed(smallest)
+    return Presence(*found, level, power, correction, approximate or not tally.simple, tally)
 
 
 class Detection(NamedTuple):
@@ -452,10 +435,6 @@ class Detection(NamedTuple):
     p_values: Array
     tests: list[list[Evidence]]
     errors: Array | None
-
-    @property
-    def approximate(self) -> bool:
-        return self.errors is not None
 
     def smallest(self, alpha: float, power: float) -> Array:
         """Smallest share that is detected for every answer, in each group."""
@@ -521,7 +500,7 @@ def _of_group(parts: tuple[Tally, ...], group: int, alpha: float, power: float) 
             detections.append(_of_design(part.design, counts[[group]], n[[group]], alpha, power))
     logs = -np.log(np.maximum([one.p_values[0] for one in detections], np.finfo(np.float64).tiny)).sum(axis=0)
     p_values = gammaincc(len(detections), logs)
-    if any(one.approximate for one in detections):
+    if any(one.errors is not None for one in detections):
         # By the collection that tells the most, as if it were alone
         return p_values, min(float(one.smallest(alpha, power)[0]) for one in detections), True
     answers = max(len(one.tests[0]) for one in detections)
