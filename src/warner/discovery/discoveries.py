@@ -84,10 +84,7 @@ def selective_intervals(
 
 
 def conditional_tail(count: Integers, critical: Integers, n: int, rate: Array) -> Array:
-    """Return P(X >= count | X >= critical) for X of Bin(n, rate), where count is at least critical.
-
-    Where both tails are too small for doubles, they are compared by their first terms, which fall about geometrically.
-    """
+    """Return P(X >= count | X >= critical) for X of Bin(n, rate); tails too small for doubles by their first terms."""
     above, selected = at_least(count, n, rate), at_least(critical, n, rate)
     deep = (selected < UNDERFLOW) & (critical > 0)
     ratio = np.divide(above, selected, out=np.zeros(np.shape(above)), where=~deep)

@@ -46,11 +46,7 @@ def predicted_errors(
     surveys: int = SIMULATED_SURVEYS,
     methods: Sequence[str] = METHODS_COMPARED,
 ) -> dict[str, float]:
-    """Predict each estimator's mean squared error, summed over the answers, by drawing surveys.
-
-    Surveys are drawn from the population with these shares; a pool has several pairs of design and number of
-    respondents. Of the methods, those are compared that the designs allow.
-    """
+    """Predict each applicable estimator's mean squared error, summed over the answers, by drawing surveys."""
     truth = np.asarray(shares, dtype=np.float64)[np.newaxis]
     sizes = [np.array([n]) for _, n in collections]
     drawn = _surveys(truth, [design for design, _ in collections], sizes, [rng], surveys)

@@ -163,8 +163,7 @@ class Evidence(NamedTuple):
 def evidence(shares: Array, parts: Channels, *, valid: bool, by_level: Array | None = None) -> Evidence:
     """Compute log-likelihood and certificate of shares of shape (groups, k), which are distributions if `valid`.
 
-    One forward and one adjoint product; of many answers of a symmetric design, of their distinct counts alone, whose
-    shares are then `by_level`.
+    One forward and one adjoint product; of many answers of a symmetric design, from the shares `by_level`.
     """
     design, histograms = parts[0]
     symmetry = full_symmetry(design.law)

@@ -107,10 +107,7 @@ def _bend(counts: Array, column: Array, theta: Array) -> Array:
 
 
 def _from_below(counts: Array, column: Array, price: float, held: Mask, theta: Array) -> Array:
-    """Solve f'(theta) = price by Newton's method on the concave 1/f', whose later steps come from below.
-
-    For one design 1/f' is linear, and the first step is the answer.
-    """
+    """Solve f'(theta) = price by Newton's method on the concave 1/f', whose later steps come from below."""
     result = np.zeros_like(theta)
     part, share = counts[:, held], theta[held]
     for _ in range(PRICE_STEPS):
@@ -303,10 +300,7 @@ class _Ascent:
 
 
 def _begun(likelihood: LikelihoodOfShares, start: Array, passes: int) -> tuple[Array, Point, int]:
-    """Evaluate the start, moved halfway to equal shares if it nearly excludes some reports; then some steps of EM.
-
-    Far from the maximum D says little about the way there: the first steps are those of EM.
-    """
+    """Evaluate the start, moved halfway to equal shares if it nearly excludes some reports; then some steps of EM."""
     theta, point, used = start, likelihood.evaluated(start, squares=True), 1
     if point.growth.max() > start.size:  # which is never so at equal shares, whatever the reports
         theta = (start + 1 / start.size) / 2
@@ -415,10 +409,7 @@ def channel_mle(
 
 
 def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-6, iterations: int = 10_000) -> Fit:
-    """Maximize the likelihood of one group, for one or several designs.
-
-    Reports that support sets of answers are gone through from `start`: their likelihood is not that of counts.
-    """
+    """Maximize the likelihood of one group, for one or several designs; reports that support sets from `start`."""
     if not all(design.law.exclusive for design, _ in parts):
         k, reports = parts[0][0].law.k, Whole(parts)
         fit = projected_gradients(Blocks(reports), np.full(k, 1 / k) if start is None else start, gap=gap)
@@ -480,9 +471,8 @@ def _with_matrix(fit: Fit, reports: Whole, gap: float) -> Fit:
 def newton(matrix: Array, observed: Array, n: float) -> Fit:
     """Maximize the likelihood; the matrix contains only reports that occurred, with their observed shares.
 
-    A pass through the reports costs a hundredth of an interior-point step for some hundred answers, and less for more.
-    So with many answers gradients go first, and Newton's method ends what they began. They also end what the interior
-    point did not: once in some ten thousand channels its steps go to and fro.
+    With many answers gradients go first: a pass costs a hundredth of an interior-point step. They also end what the
+    interior point did not: once in some ten thousand channels its steps go to and fro.
     """
     search = _Search(matrix, observed, n)
     if len(matrix) >= ANSWERS_FOR_GRADIENTS:

@@ -134,8 +134,7 @@ class Method(NamedTuple):
 def _repaired(line: closed_forms.Line, repair: Callable[[Array], Array]) -> Solver:
     """Make the solver of an estimator that repairs the inverted shares: by its line if the design is symmetric.
 
-    Shares of an incomplete list may sum to less than one: negative ones become zero, and the others are repaired only
-    if they sum to more than one.
+    Shares of an incomplete list are repaired only if their positive parts sum to more than one.
     """
 
     def solve(parts: Parts) -> Solution:
@@ -171,10 +170,7 @@ def _inverted(parts: Parts) -> Solution:
 
 
 def _combined(parts: Parts) -> Array:
-    """Average the collections, each weighted by its precision for equal shares.
-
-    Collections that do not identify all shares are left out, unless none does.
-    """
+    """Average the collections that identify all shares, each weighted by its precision for equal shares."""
     identified = [
         part for part in parts if full_symmetry(part[0].law) is not None or part[0].law.linear.identifiable().all()
     ]
@@ -372,14 +368,7 @@ UNBIASED = next(name for name, method in METHODS.items() if method.unbiased)
 
 
 def default_method(tally: Collected) -> str:
-    """Name of the default estimator: the one with the least error known.
-
-    That is `smooth` for a design with ordered answers, such as a square wave, up to 100 groups of one collection.
-    Otherwise it is `shrink` for one symmetric design with 20 answers or more, `mle` elsewhere, and `inv_p` if reports
-    support several answers: there `mle` needs the reports, and is up to seven times worse in squared error if one
-    answer dominates. Groups use `mle` or `inv_p`, because `shrink` takes about 250 times as long as `mle`. Incomplete
-    lists use `inv_p`.
-    """
+    """Name of the default estimator, the one with the least error known; docs/explanation/choosing-an-estimator.md."""
     return next(name for name in DEFAULTS if METHODS[name].suits(tally))
 
 

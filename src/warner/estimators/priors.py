@@ -342,10 +342,7 @@ def _normal(x: float, mean: Array, variance: Array) -> Array:
 
 
 def _sum_with_heads(k: int, part: Array, of_rest: tuple[Array, Array], of_head: tuple[Array, Array]) -> Array:
-    """Log-density at 1 of the sum of k draws, averaged over the number of heads among them.
-
-    That is Bin(k, part). With one head of .99, say, the sum is about 0, 1 or 2, which no normal density tells.
-    """
+    """Log-density at 1 of the sum of k draws, averaged over the number of heads among them, Bin(k, part)."""
     r = np.arange(min(k, math.ceil(4 * k * part.max()) + 10) + 1)[:, np.newaxis]
     number = gammaln(k + 1) - gammaln(r + 1) - gammaln(k - r + 1) + r * np.log(part) + (k - r) * np.log1p(-part)
     mean = r * of_head[0] + (k - r) * of_rest[0]

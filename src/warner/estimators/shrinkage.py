@@ -296,11 +296,7 @@ def shares(histograms: Histograms, design: Design, target: str = "realised") -> 
 
 
 def _keep_freed_memory() -> None:
-    """Make the C library keep freed memory, which the next histograms need again.
-
-    By default glibc returns large arrays to the system one by one, and getting them back, page by page, takes as long
-    as all the arithmetic. After an array of up to 32 MB was freed, it keeps smaller ones.
-    """
+    """Make glibc keep freed memory for the next histograms: paging large arrays in takes as long as the arithmetic."""
     np.empty(KEPT_BYTES, dtype=np.uint8)
 
 
@@ -365,11 +361,7 @@ def solved(problem: Problem, target: str) -> Array:
 
 
 def unlimited(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
-    """Return the expected share of each distinct count, without limits.
-
-    Very many counts are grouped, with linear interpolation between groups: the unbiased share is linear in the count,
-    and the correction varies little from one count to the next.
-    """
+    """Return the expected share of each distinct count, without limits; very many are grouped and interpolated."""
     few = problem.grouped() if problem.values.shape[-1] > MOST_DISTINCT_COUNTS else problem
     nodes, real = nodes_for(few)
     priors, size = dictionary(few.k, beliefs), max(1, CELLS_AT_ONCE // max(nodes.shape[-1], few.values.shape[-1]))
@@ -547,11 +539,7 @@ def _improbable(
 
 
 def _given_the_sum(believed: Array, there: _OnNodes, repeats: Array, priors: Dictionary) -> Array:
-    """Log-evidence of the priors, including that the shares sum to one; -inf for hopeless priors.
-
-    Given the counts, the shares have independent posteriors, so that the density of their sum at one is about normal,
-    with the sums of their means and variances.
-    """
+    """Log-evidence of the priors, including that the shares sum to one; -inf for hopeless priors."""
     theta, weights, logs, likelihood, f = there
     believed = believed - priors.sum_to_one
     divisor = np.maximum(f, LEAST_PROBABILITY)

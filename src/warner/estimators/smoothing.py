@@ -115,8 +115,7 @@ def smoothed(histograms: Histograms, design: Design) -> Array:
 def smoothed_distribution(histograms: Histograms, design: Design) -> tuple[Array, Array]:
     """Estimate the distribution function and its standard deviation within and between the priors, (groups, k).
 
-    It counts the noise of the reports, and how smooth the curve may be, but not the bias toward smooth curves: limits
-    from it hold only about, the less the sharper the true distribution is.
+    It does not count the bias toward smooth curves: limits hold only about.
     """
     counts, numbers = histograms.in_reports()
     found = [_averaged_distribution(design, row, float(n)) for row, n in zip(counts, np.ravel(numbers), strict=True)]
@@ -169,10 +168,7 @@ CurveLikelihood = Multinomial | Normal
 
 
 def row_products(first: Array, second: Array) -> Array:
-    """Products of all rows of two matrices, in blocks that OpenBLAS multiplies in one thread.
-
-    For larger ones OpenBLAS takes all cores, and waits for each of them: where other programs run, fifty times as long.
-    """
+    """Products of all rows of two matrices, in blocks for which OpenBLAS does not wait for all cores."""
     width = max(ONE_THREAD_MULTIPLICATIONS // (len(first) * len(second)), 1)
     blocks = range(width, first.shape[1], width)
     pairs = zip(np.split(first, blocks, axis=1), np.split(second, blocks, axis=1), strict=True)

@@ -143,10 +143,7 @@ def partially_pooled(direct: DirectEstimates, covariates: Array, limit: float | 
 
 
 def largest_spread(direct: DirectEstimates, overall: float) -> float:
-    """Return the largest standard deviation of shares whose mean is within two standard errors of this one.
-
-    So the spread can be positive where the estimated mean is 0.
-    """
+    """Return the largest standard deviation of shares whose mean is within two standard errors of this one."""
     error = error_of_overall(direct, overall)
     nearest = min(max(0.5, overall - 2 * error), overall + 2 * error)  # to one half
     return float(np.sqrt(max(nearest * (1 - nearest), LEAST_GRID_SPREAD**2)))
@@ -467,8 +464,7 @@ HAS_WEIGHT = 1e-4  # weight of a value that counts as one
 def shares_under_any_law(counts: Binomial, direct: DirectEstimates, pooled: Pooled) -> Array | None:
     """Compute posterior means under the nonparametric maximum-likelihood distribution of shares.
 
-    None if a beta distribution is not significantly worse. `counts` are those of all groups, NaN where there are no
-    reports; `pooled` are their partially pooled shares.
+    None if a beta distribution is not significantly worse. `counts` are NaN for groups without reports.
     """
     informative = direct.informative & np.isfinite(counts.count)
     if informative.sum() < FEWEST_GROUPS_FOR_ANY_LAW:

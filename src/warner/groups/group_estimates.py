@@ -218,10 +218,7 @@ class GroupEstimates(TableResult):
         ]
 
     def _rows_shown(self, table: dict[str, Counts], rows: int | None) -> tuple[Any, int, int]:
-        """Return the rows of the first groups and largest shares, and the numbers of groups and answers left out.
-
-        There are at most `ROWS_OF_ALL_GROUPS` rows, or one for each group.
-        """
+        """Return the rows of the first groups and largest shares, and the numbers of groups and answers left out."""
         answers, groups = answers_shown(self.tally, table), len(self.tally.groups)
         if rows is None:
             return slice(None), 0, 0

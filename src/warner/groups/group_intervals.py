@@ -632,8 +632,7 @@ class GroupTest(TableResult):
 def conditional_test(counts: Binomial) -> GroupTest | None:
     """Test by draws given the total that counts of groups have one probability; None if they have different designs.
 
-    Groups without reports have NaN. The counts seed the draws, so that the p-value is the same whatever the order of
-    the groups and whichever of the two answers is counted.
+    The counts seed the draws: the order of the groups, and which of two answers is counted, change nothing.
     """
     answered = counts.n >= 1
     n, base, gain = (np.asarray(part)[answered] for part in counts[1:])
@@ -655,10 +654,7 @@ def _likelihood_ratio(counts: Integers, n: Integers) -> Array:
 
 
 def _conditional_p_value(counts: Integers, n: Integers, rng: np.random.Generator) -> float:
-    """Compute the p-value of the likelihood-ratio statistic given the total of the counts.
-
-    Given the total, the statistic rises with the sum of x ln x over both kinds of reports of all groups.
-    """
+    """Compute the p-value given the total of the counts, by the sum of x ln x over both kinds of reports."""
     draws = min(CONDITIONAL_DRAWS, max(FEWEST_CONDITIONAL_DRAWS, COUNTS_DRAWN // counts.size - 1))
     stop = EXCEEDANCES if counts.size > GROUPS_DRAWN_IN_FULL else draws + 1
     largest = int(n.max())

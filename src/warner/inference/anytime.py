@@ -61,9 +61,7 @@ def refuse_anytime(tally: Collected, method: str | None) -> None:
 
 
 def anytime_interval(readout: SamplingModel, alpha: float, levels: DistinctCounts | None = None) -> Limits:
-    """Compute intervals of shares that ever miss with probability at most alpha.
-
-    They are from 0 to 1 where reports do not tell a share.
+    """Compute intervals of shares that ever miss with probability at most alpha; from 0 to 1 if not identified.
 
     An interval is never empty: a count below what noise alone explains is taken as that much for the upper end, and
     one above what certainty explains for the lower end. That only widens, because both ends rise with the count.

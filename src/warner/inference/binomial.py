@@ -312,12 +312,9 @@ def expected_range(n: Numbers, lowest: Numbers, highest: Numbers) -> tuple[Array
 def share_interval(
     binomial: Binomial, tail: float, target: str = "population", method: str | None = None
 ) -> tuple[Array, Array]:
-    """Return intervals for the shares behind these counts, with `tail` on either side.
+    """Return intervals for the shares behind these counts, with `tail` on either side; never empty.
 
-    An interval is never empty: for the upper end, a count below the range that shares explain is moved to its end, and
-    likewise for the lower end. That only widens the interval, so that the level is kept.
-
-    Of shares of the sample, target ``realised``, the default method is that of `realised_methods`. ``clopper_pearson``
+    The default method for shares of the sample, target ``realised``, is that of `realised_methods`. ``clopper_pearson``
     covers at least at its level for both targets; ``wilson``, for the population, is narrower and approximate. For the
     sample, ``exact`` is much narrower with little randomization, and ``score`` is approximate.
     """
@@ -345,10 +342,7 @@ def interval_and_error(
 def at_each_count(
     function: Callable[[Array, Numbers], Array], counts: Counts, n: Numbers, levels: DistinctCounts | None = None
 ) -> Array:
-    """Evaluate a function of counts and their total; with many answers, once for each distinct count.
-
-    `levels` are the distinct counts, if they are known.
-    """
+    """Evaluate a function of counts and their total; with many answers, once for each distinct count (`levels`)."""
     (result,) = all_at_each_count(lambda c, total: (function(c, total),), counts, n, levels)
     return result
 
@@ -427,11 +421,7 @@ def score_interval_is_accurate(binomial: Binomial, tail: float) -> Mask:
 
 
 def realised_methods(binomial: Binomial, tail: float, method: str | None = None) -> tuple[Mask, Mask]:
-    """Return which shares of the sample have exact intervals, and which others score intervals, by default.
-
-    All others have the intervals of Clopper and Pearson: too many reports for an exact interval with too little noise
-    for a score interval, and weights with an effective number of reports that is not whole.
-    """
+    """Return which shares of the sample have exact, and which others score intervals; the rest Clopper and Pearson's."""
     n, without, within = binomial.n, binomial.noise(0.0), binomial.noise(1.0)
     if method is not None:
         shape = np.shape(n * without)
@@ -521,12 +511,7 @@ def score_limit(binomial: Binomial, tail: float, side: int) -> Array:
 
 
 def standard_error(binomial: Binomial, target: str = "population") -> Array:
-    r"""Return the standard errors of the unbiased shares: sqrt(phi (1 - phi) / n) / gain, for the population.
-
-    Phi is the observed share, at least half a report away from 0 and 1. For the share :math:`\theta` of the sample,
-    phi (1 - phi) becomes :math:`\theta p(1-p) + (1-\theta) q(1-q)`, without the sampling variance
-    :math:`(p-q)^2 \theta(1-\theta)`.
-    """
+    """Return the standard errors of the unbiased shares; observed ones are at least half a report from 0 and 1."""
     half = 0.5 / np.maximum(binomial.n, 1)
     observed = np.clip(binomial.count / binomial.n, half, 1 - half)
     if target == "population":

@@ -486,9 +486,7 @@ def _judged(
 def _ranked(g2: Array, p_extreme: Array, values: Array, extremes: Array) -> tuple[Array, Array]:
     """Rank each observed G2 among simulated values, and the smaller p-value of both tests among theirs.
 
-    The rank of G2 is (1 + number of simulated values at least as large) / (1 + number of simulations). The smaller of
-    it and the p-value of the rarest answer is ranked again, which is exact where surveys are simulated at their true
-    shares. A rank is never below 1 / (1 + simulations); below that, the exact test is used.
+    A rank is never below 1 / (1 + simulations); below that, the exact test is used.
     """
     ordered, every = np.sort(values), values.size + 1  # with the observed one
 

@@ -183,10 +183,7 @@ def _comparison(
 
 
 def _by_share(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
-    """Compare the only two answers by the share of the first, if each group has one binomial count.
-
-    The difference is 2 share - 1, the ratio share / (1 - share), and both answers are equal at a share of one half.
-    """
+    """Compare the only two answers by the share of the first, if each group has one binomial count."""
     if not mirrored([part.design for part in tally.parts]):
         return None
     answered = tally.answered
@@ -255,10 +252,7 @@ def _supporting_both(part: Tally, i: int, j: int) -> Array:
 
 
 def _by_readout(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str]:
-    """Compare by the normal distribution of the estimated difference.
-
-    The ratio comes from the intervals of both shares, each at half the tail.
-    """
+    """Compare by the normal distribution of the estimated difference; the ratio by both shares, at half the tail."""
     answered = tally.answered
     wider = Confidence(1 - (1 - confidence.level) / 2, confidence.target)
     both = limits(tally, wider, sets=[[i], [j]])
@@ -370,8 +364,7 @@ def counts_compared(
 def _of_estimates(tally: Collected, index: int, rows: list[int], confidence: Confidence) -> tuple[Difference, bool]:
     """Compare independent unbiased estimates of two groups; also return whether the interval is approximate.
 
-    The limits of both shares are joined by Newcombe's method. For the shares of the sample, where a count has too
-    little noise for that, they are subtracted, each at half the tail; so is the share of uninformative reports.
+    The limits of both shares are joined by Newcombe's method, or subtracted where a count has too little noise.
     """
     target, tail = confidence.target, confidence.tail(1)
     groups = joints(tally.parts, rows, [[index]], target=target)

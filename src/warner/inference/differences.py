@@ -75,11 +75,7 @@ class Difference(NamedTuple):
 
 
 def agreeing(numbers: Difference, confidence: Confidence) -> Difference:
-    """Make the intervals exclude equality exactly where the test rejects it.
-
-    Intervals are cut, or widened, up to 0, and those of the ratio up to 1. The p-value is for the population; for
-    shares of the sample, whose interval may be much narrower, the interval of the difference decides.
-    """
+    """Make the intervals exclude equality exactly where the test rejects it; for the sample, the difference decides."""
     middle, low, high, ratio_low, ratio_high, p_value = map(np.asarray, numbers)
     # An interval that lies beyond -1 or 1 altogether is moved there.
     inside = never_empty(middle, middle - low, high - middle, span=(-1.0, 1.0))
@@ -101,10 +97,8 @@ def difference(
 ) -> tuple[Difference, bool]:
     """Compare the shares of two answers of the same respondents; `both` are the reports that support both answers.
 
-    Equality is tested by the sign test. The difference is approximately normal with the variance
-    [d - (phi_i - phi_j)^2] / N / (p-q)^2, where d is the probability of supporting exactly one of the answers. Where a
-    count is below 10, or the sample has little noise, and for the ratio, the ends come from the exact intervals of both
-    shares, each at half the tail. Also return whether all intervals of the difference are exact.
+    The difference is approximately normal with the variance [d - (phi_i - phi_j)^2] / N / (p-q)^2, where d is the
+    probability of supporting exactly one of the answers. Also return whether all intervals are exact.
     """
     n, base, gain = first.n, first.base, first.gain
     x, y = first.unbiased, second.unbiased
@@ -125,11 +119,9 @@ def difference(
 def difference_between(
     first: Binomial, second: Binomial, tail: float, target: str, test: str = "barnard"
 ) -> tuple[Difference, bool]:
-    """Compare the shares of one answer in two groups, from counts with the same base and gain.
+    """Compare the shares of one answer in two groups, from counts with the same base and gain; see `difference`.
 
     The interval joins the limits of each group's share (Wilson's, or score limits for the sample) as Newcombe does.
-    Equality is tested by Barnard's exact test, over the probabilities of a report that the design allows, or by
-    Fisher's. Counts below 10, and ratios, are as in `difference`.
     """
     x, y = first.unbiased, second.unbiased
     limit = wilson_limit if target == "population" else score_limit
@@ -391,10 +383,7 @@ class Sample(NamedTuple):
         return float(self.estimate.share)
 
     def interval(self, tail: float) -> tuple[float, float]:
-        """Interval around the unbiased estimate, from the exact limits of the count if there is one.
-
-        It is not cut to the range from 0 to 1, because the distances to cut ends would be too short.
-        """
+        """Interval around the unbiased estimate, not cut: the distances to cut ends would be too short."""
         if self.binomial is None:
             below, above = self.estimate.distances(tail)
             return self.unbiased - float(below), self.unbiased + float(above)

@@ -343,10 +343,7 @@ def limits_of_answers(first: Binomial, second: Binomial, tail: float) -> tuple[f
 
 
 def limits_of_supports(first: float, second: float, n: float, gain: float, tail: float) -> tuple[float, float]:
-    """Limits of the difference of two shares from the reports that support exactly one of the answers.
-
-    Of their probabilities it is used only that they differ by `gain` times as much as the shares.
-    """
+    """Limits of the difference of two shares, from the reports that support exactly one of the answers."""
     return _limits_by_sign(TwoBinomials(n, n, (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)), (first, second), gain, tail)
 
 

@@ -529,8 +529,7 @@ def _combined(together: Joint, tail: float) -> Limits:
 def _realised(together: Joint, tail: float) -> Limits:
     """Average the shares of the sample over the collections, weighted by their sample sizes.
 
-    Where a binomial count is too small for the normal distribution, the ends are averages of exact ends, each at a
-    level at which all of them hold together.
+    Small binomial counts have averages of exact ends, each at a level at which all of them hold together.
     """
     middle, error, unknown = together.average("realised")
     people = None if together.fuzzy else together.sample_size

@@ -143,10 +143,7 @@ class Sampled(NamedTuple):
         return np.asarray(np.maximum(self.reports * self.error**2 - self.inside * (1 - self.inside), 0))
 
     def distances(self, tail: float) -> tuple[Array, Array]:
-        """Distances of the ends of an interval from the nearest possible share; neither is cut.
-
-        Beyond 0 and 1, only the noise remains of the variance.
-        """
+        """Distances of the ends of an interval from the nearest possible share; neither is cut."""
         factor, inside, noise = float(ndtri(tail)) ** 2 / self.reports, self.inside, self.noise
         root = np.sqrt(4 * factor * (inside * (1 - inside) + (1 + factor) * noise) + factor**2)
         inward = factor * (1 - 2 * inside)  # an interval leans toward one half
@@ -208,8 +205,7 @@ def ratio_to_error(share: Array, error: Array) -> Array:
 def averaged(shares: Array, errors: Array, reports: Numbers) -> tuple[Array, Array]:
     """Average estimates of one difference, along the first axis, with weights that hardly depend on them.
 
-    By its own error alone, a collection without reports of a rare answer would have the highest precision. So the
-    weights are those of errors with a few more reports that score 1 or -1.
+    The weights are those of errors with a few more reports that score 1 or -1: see `sampled_together`.
     """
     wide = np.sqrt(errors**2 + ADDED_REPORTS / reports**2)
     share, error = combined(shares, wide)
@@ -274,8 +270,7 @@ class Joint:
     def average(self, target: str) -> tuple[Array, Array, float]:
         """Average shares of all collections, with standard errors, and the fraction of uninformative reports.
 
-        Shares of the population are averaged by precision. Shares of the sample are averaged by sample size;
-        respondents whose reports are uninformative may have any answer, so that this fraction may have to be added.
+        Respondents whose reports are uninformative may have any answer, so that this fraction may have to be added.
         """
         shares, errors = self.estimates(target)
         if target == "population":

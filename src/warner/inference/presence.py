@@ -201,10 +201,7 @@ def _best_set(likelihoods: Array, others: Array, n: float, alpha: float, power: 
 
 
 def _sets_by_ratio(likelihoods: Array, others: Array) -> Array:
-    """List the sets of reports with the largest likelihood ratios, against mixtures of the other answers.
-
-    The mixture moves toward the answer with which the best set so far is confused.
-    """
+    """List the sets of reports with the largest likelihood ratios, against mixtures of the most confused answers."""
     weights, sets = np.full(len(others), 1 / len(others)), []
     for moved in range(1, MIXTURES_TRIED + 1):
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -288,9 +285,7 @@ CORRECTIONS = ("holm", "bh")
 def adjusted(p_values: Array, correction: str) -> Array:
     """Adjust p-values for their number, along the last axis, by Holm or by Benjamini and Hochberg.
 
-    To call those present whose adjusted p-value is at most alpha then errs at all with probability at most alpha
-    (``holm``), or is wrong for at most a share alpha of the found on average (``bh``). Holm's always holds. That of
-    Benjamini and Hochberg is not proven for counts, which are negatively dependent; simulations have not broken it.
+    The latter is not proven for counts, which are negatively dependent; simulations have not broken it.
     """
     if correction not in CORRECTIONS:
         raise ValueError(f'correction must be "holm" or "bh", but got {correction!r}')
@@ -427,9 +422,8 @@ def presence(tally: Collected, *, level: float, correction: str, power: float) -
 class Detection(NamedTuple):
     """Tests of absence in one collection.
 
-    `tests` has a list for each group: one test for each answer, or a single test if all answers are symmetric. Where
-    the channel matrix is too large for these tests, `errors` are the standard errors of the shares, of shape
-    (groups, k), and p-values are normal.
+    `tests` has a list for each group: one test for each answer, or a single one if all are symmetric; where the
+    channel matrix is too large, p-values are normal, and `errors` are the standard errors, of shape (groups, k).
     """
 
     p_values: Array

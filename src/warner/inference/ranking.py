@@ -182,9 +182,8 @@ def leading(support: Counts, ceilings: Array, count: int, level: float) -> tuple
     """Find the answers that are certainly, and possibly, among the most supported, by tests of pairs at this level.
 
     The number of reports that support exactly one of two answers is at least |c - s|, where s is the sum of both counts
-    and c one of the `ceilings` 0 and 2n. The closer a rival is, the weaker is the evidence. So a leading answer is
-    larger than all others if it is larger than the strongest rival, and an answer is excluded if the weakest leading
-    answer is larger. That leaves tests of the leading answers and one bisection.
+    and c one of the `ceilings` 0 and 2n. The closer a rival is, the weaker is the evidence: that leaves tests of the
+    leading answers against the strongest rival, and one bisection for the answers that the weakest leader excludes.
     """
     support = np.asarray(support, dtype=np.float64)
     order = np.argpartition(-support, [count - 1, count])
