@@ -421,7 +421,7 @@ def score_interval_is_accurate(binomial: Binomial, tail: float) -> Mask:
 
 
 def realised_methods(binomial: Binomial, tail: float, method: str | None = None) -> tuple[Mask, Mask]:
-    """Return which shares of the sample have exact, and which others score intervals; the rest Clopper and Pearson's."""
+    """Return which shares of the sample have exact intervals, and which others score intervals, by default."""
     n, without, within = binomial.n, binomial.noise(0.0), binomial.noise(1.0)
     if method is not None:
         shape = np.shape(n * without)
