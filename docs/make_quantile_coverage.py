@@ -69,11 +69,11 @@ def measured(k: int, epsilon: int, index: int, surveys: int) -> list[Cell]:
     design = warner.SquareWave(k, epsilon=epsilon)
     rng = np.random.default_rng([k, 10 * epsilon, index])
     counts = design.simulate(shares, PEOPLE, rng=rng, size=surveys)
-    curves = smoothed_distribution(
+    distribution, deviation = smoothed_distribution(
         warner.Tally(design, counts, by=("survey",), groups=_named(surveys)).histograms(None), design
     )
     reach = norm.ppf(0.975)
-    limits = [np.clip(curves.distribution + side * reach * curves.deviation, 0, 1) for side in (-1, 1)]
+    limits = [np.clip(distribution + side * reach * deviation, 0, 1) for side in (-1, 1)]
     for ends in limits:
         ends[:, -1] = 1
     cells = []
