@@ -294,7 +294,6 @@ class Discovery(TableResult):
         return "Detected values" + (f" with a share above {percent(self.above)}" if self.above else "")
 
     def _footnotes(self, *_: Any, **options: Any) -> list[str]:
-        """Return the number of reports, the error probability, and the groups without detected values."""
         names = zip(self.tally.group_names(), self.findings, strict=True)
         silent = [printable(name) for name, part in names if not part.values]
         where = f" in {enumerated(silent)}" if self.tally.by else ""

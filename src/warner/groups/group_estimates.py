@@ -230,14 +230,12 @@ class GroupEstimates(TableResult):
         return (order + answers * np.arange(some)[:, np.newaxis]).ravel(), groups - some, answers - few
 
     def _title(self, *_: Any, **__: Any) -> str:
-        """Return which groups were estimated, and from how many reports."""
         on = f", on {printable(enumerated(list(self.on)))}" if self.on else ""
         along = f", along {printable(self.along)}" if self.along else ""
         of = f"{'means' if self.numeric else 'shares'} of {groups_counted(self.tally)}"
         return f"Partially pooled {of}{on}{along}, from {collected(self.tally)}"
 
     def _footnotes(self, level: float = 0.95, *, kind: str = "average", rows: int | None = None) -> list[str]:
-        """Return the notes on the rows: the same in a terminal, in a paper and on a page."""
         tally, table = self.tally, self.of_interest(level, kind)
         _, groups, answers = self._rows_shown(table, rows)
         left = [counted(groups, "more group", "more groups")] * bool(groups)
@@ -506,7 +504,6 @@ class GroupEstimates(TableResult):
         return interval_heading(level, kind, approximate=kind == "each" and not self.tally.simple)
 
     def _json_fields(self, level: float = 0.95, *, kind: str = "average") -> Document:
-        """Return the design, the model, what intervals hold for, and the rows; options are those of `table`."""
         tally = self.tally
         values = {name: column for name, column in self.arrays(level, kind).items() if name not in tally.by}
         designs = [part.design.to_dict() for part in tally.parts]

@@ -238,7 +238,6 @@ class GroupIntervals(TableResult):
     kind: str
 
     def _columns(self) -> list[Column]:
-        """Return the ends, a row for each group, and answer if there are several."""
         answers = self.low.size // len(self.tally.groups)
         names = group_columns(self.tally.by, self.tally.groups, answers)
         ends = Estimates(self.low, self.low, self.high, unit="share")
@@ -252,15 +251,12 @@ class GroupIntervals(TableResult):
         ]
 
     def _title(self) -> str:
-        """Return the title of the table."""
         return "Intervals of shares by group"
 
     def _footnotes(self) -> list[str]:
-        """Return a description of the data."""
         return [reports_in_papers(self.tally)]
 
     def _facts(self) -> Document:
-        """Return the ends in the shape of the shares, and what the intervals hold for."""
         about = {"level": self.level, "kind": self.kind, "holds": COVERAGE_WORDS[self.kind]}
         return {"low": self.low, "high": self.high, **about}
 
@@ -312,7 +308,7 @@ def binomial_counts(tally: Collected, sets: Sets | None, index: int) -> Binomial
                 'kind must be "average" where a group has reports under several designs; for limits of one group see '
                 "warner.estimate"
             )
-        for values, identified in zip(result, (readout.count, readout.trials, readout.base, readout.gain), strict=True):
+        for values, identified in zip(result, Binomial.from_readout(readout), strict=True):
             values[groups] = np.broadcast_to(identified, readout.count.shape)[:, index]
     return result
 
@@ -471,15 +467,12 @@ class GroupRanks(TableResult):
         ]
 
     def _title(self, **_: Any) -> str:
-        """Return the title of the table."""
         return f"Expected ranks of groups by the share of {quoted(self.answer)}"
 
     def _footnotes(self, **_: Any) -> list[str]:
-        """Return a description of the data."""
         return [reports_in_papers(self.tally)]
 
     def _facts(self, **_: Any) -> Document:
-        """Return the answer that determines the ranks, and the meaning of the columns."""
         return {"answer": self.answer, "count": self.count, "level": self.level}
 
     def text(self) -> str:
@@ -601,7 +594,6 @@ class GroupTest(TableResult):
     hypothesis: str = ALIKE
 
     def _columns(self) -> list[Column]:
-        """Return one row: the statistic, its degrees of freedom, and both p-values."""
         names = ("method", "statistic", "freedom", "p_value", "one_sided", "approximate")
         row = {name: np.array([getattr(self, name)]) for name in names}
         tests = {"p_value": "p", "one_sided": "p (one-sided)"}
@@ -612,11 +604,9 @@ class GroupTest(TableResult):
         ]
 
     def _title(self) -> str:
-        """Return the hypothesis."""
         return f"Test that {self.hypothesis}"
 
     def _footnotes(self) -> list[str]:
-        """Return a description of the data."""
         return [] if self.tally is None else [reports_in_papers(self.tally)]
 
     def text(self) -> str:

@@ -155,10 +155,9 @@ class _Shares:
     share: Array
     error: Array
 
-    def sample(self, row: int, answer: int, *, count: bool) -> Sample:
-        n = np.float64(self.binomial.n[row, answer])
-        estimate = Sampled(self.share[row, answer], self.error[row, answer], n)
-        return Sample(estimate, self.count(row, answer) if count else None)
+    def sample(self, row: int, answer: int) -> Sample:
+        estimate = Sampled(self.share[row, answer], self.error[row, answer], np.float64(self.binomial.n[row, answer]))
+        return Sample(estimate, self.count(row, answer) if self.exact[row, answer] else None)
 
     def count(self, row: int, answer: int) -> Binomial:
         return Binomial(*(float(part[row, answer]) for part in self.binomial))
@@ -217,7 +216,7 @@ class _Pair:
         if self.exact[row, answer]:
             p = equality_test(*(side.count(row, answer) for side in sides))
         else:
-            p = joined_test([side.sample(row, answer, count=bool(side.exact[row, answer])) for side in sides])
+            p = joined_test([side.sample(row, answer) for side in sides])
         shares = float(self.first.share[row, answer]), float(self.second.share[row, answer])
         return Compared(self.labels[answer], self.collections, shares, p)
 
@@ -241,9 +240,8 @@ def _pairs(tally: Collected) -> Iterator[_Pair]:
 def _shares(part: Tally, sets: list[list[int]] | None) -> _Shares:
     groups = np.flatnonzero(part.answered)
     found = part.readout(groups, sets)
-    columns = (found.count, found.trials, found.base, found.gain, found.exact)
-    count, n, base, gain, exact = (np.broadcast_to(column, found.count.shape) for column in columns)
-    error = np.broadcast_to(0.0 if found.error is None else found.error, count.shape)
+    columns = (*Binomial.from_readout(found), found.exact, 0.0 if found.error is None else found.error)
+    count, n, base, gain, exact, error = (np.broadcast_to(column, found.count.shape) for column in columns)
     binomial = Binomial(count.astype(np.float64), n.astype(np.float64), base, gain)
     alone = Joint(binomial, exact, error, n, uninformative=0.0, signed=False)
     return _Shares(groups, binomial, exact, *alone.estimates("population"))

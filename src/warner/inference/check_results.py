@@ -685,7 +685,6 @@ class OpenCheck(TableResult):
         return self.p_value >= 1 - self.level
 
     def _columns(self) -> list[Column]:
-        """Return a row for each count (and group): the count, its expectation, and the adjusted p-value."""
         groups = [group for group, part in zip(self.tally.groups or ((),), self.counts, strict=True) for _ in part]
         every = [count for part in self.counts for count in part]
         seen, n = (np.array([getattr(count, name) for count in every]) for name in ("seen", "n"))

@@ -109,7 +109,6 @@ class Comparison(TableResult):
     _rows_key = ""
 
     def _columns(self) -> list[Column]:
-        """Return a row for each group."""
         numbers = {name: np.atleast_1d(getattr(self, name)) for name in DIFFERENCE_COLUMNS}
         difference, unbiased, low, high, *ratio, p = numbers.values()
         found = Estimates(difference, low, high, p=p, unit="points")

@@ -361,59 +361,48 @@ def _limits(
     tail: float,
 ) -> tuple[float, float]:
     """Both limits; the upper limit is the negative lower limit of the reversed difference."""
-    low = Side(law, *counts, refuted[0], line)
-    high = Side(law.swapped(), *counts[::-1], refuted[1], lambda d: line(-d).swapped())
-    return low.limit(tail), -high.limit(tail)
+    low = _lower_limit(law, *counts, refuted[0], line, tail)
+    return low, -_lower_limit(law.swapped(), *counts[::-1], refuted[1], lambda d: line(-d).swapped(), tail)
 
 
-class Side(NamedTuple):
-    """One end of an interval: that the first count is so large; along the line its probability rises."""
+def _lower_limit(
+    law: TwoBinomials, first: float, second: float, refuted_from: Integers, line: Callable[[float], Line], tail: float
+) -> float:
+    """Smallest difference at which the tables from the observed one on have at least the probability `tail`."""
+    quantile = -float(ndtri(tail))
+    refuted = first >= refuted_from[int(second)]
+    # Counts are moved into the range that shares from 0 to 1 can explain, which only widens the interval.
+    second = max(second, float(expected_range(law.n2, *law.span2)[0]))
+    first = min(first, float(expected_range(law.n1, *law.span1)[1]))
+    first = first if law.together is None else min(first, law.n1 - second)
 
-    law: TwoBinomials
-    first: float
-    second: float
-    refuted: Integers
-    line: Callable[[float], Line]
+    whole, level = line(1.0), line(0.0).start
+    gain = whole.start - level
+    # The score is zero at the unbiased difference, and falls by about one per standard error.
+    unbiased = (first / law.n1 - whole.slope * second / law.n2 - level) / gain
+    error = math.sqrt(1 / law.n1 + whole.slope**2 / law.n2) / (2 * gain)
 
-    def limit(self, tail: float) -> float:
-        """Smallest difference at which the tables from the observed one on have at least the probability `tail`."""
-        quantile = -float(ndtri(tail))
-        refuted = self.first >= self.refuted[int(self.second)]
-        first, second = self._explained()
+    def shortfall(difference: Array, _: Mask) -> Array:
+        return np.asarray(quantile - law.score(first, second, line(difference.item())))
 
-        line, level = self.line(1.0), self.line(0.0).start
-        gain = line.start - level
-        # The score is zero at the unbiased difference, and falls by about one per standard error.
-        unbiased = (first / self.law.n1 - line.slope * second / self.law.n2 - level) / gain
-        error = math.sqrt(1 / self.law.n1 + line.slope**2 / self.law.n2) / (2 * gain)
+    start = np.array([unbiased - quantile * error])
+    about = rising_roots(shortfall, start, np.array([error]), -1.0, 1.0, np.array([ROUNDING * error])).item()
+    if about == -1:  # such tables come last: of all, or of those that refute equality
+        return ROUNDING if refuted else -1.0
+    before = law.fewest(line(about), quantile)
+    before[int(second)] = min(before[int(second)], int(first))
+    # With more first reports, or fewer second ones, a table comes no later: so the observed one is among them, too.
+    before = np.minimum.accumulate(before[::-1])[::-1]
+    before = np.maximum(before, refuted_from) if refuted else np.minimum(before, refuted_from)
 
-        def shortfall(difference: Array, _: Mask) -> Array:
-            return np.asarray(quantile - self.law.score(first, second, self.line(difference.item())))
+    def excess(difference: Array, _: Mask) -> Array:
+        chance = law.largest_chance(before, line(difference.item()), against=tail)
+        # The normal quantile of a chance rises by about one per standard error.
+        return np.asarray(ndtri(np.clip(chance, SMALLEST_CHANCE, LARGEST_CHANCE)) + quantile)
 
-        start = np.array([unbiased - quantile * error])
-        about = rising_roots(shortfall, start, np.array([error]), -1.0, 1.0, np.array([ROUNDING * error])).item()
-        if about == -1:  # such tables come last: of all, or of those that refute equality
-            return ROUNDING if refuted else -1.0
-        before = self.law.fewest(self.line(about), quantile)
-        before[int(second)] = min(before[int(second)], int(first))
-        # With more first reports, or fewer second ones, a table comes no later: so the observed one is among them, too.
-        before = np.minimum.accumulate(before[::-1])[::-1]
-        before = np.maximum(before, self.refuted) if refuted else np.minimum(before, self.refuted)
-
-        def excess(difference: Array, _: Mask) -> Array:
-            chance = self.law.largest_chance(before, self.line(difference.item()), against=tail)
-            # The normal quantile of a chance rises by about one per standard error.
-            return np.asarray(ndtri(np.clip(chance, SMALLEST_CHANCE, LARGEST_CHANCE)) + quantile)
-
-        scale = np.array([max((np.clip(unbiased, -1, 1) - about) / quantile, SMALLEST_ERROR)])
-        limit = rising_roots(excess, np.array([about]), scale, -1.0, 1.0, LIMIT_TOLERANCE * scale).item()
-        return max(limit, ROUNDING) if refuted else min(limit, 0.0)
-
-    def _explained(self) -> tuple[float, float]:
-        """Move counts into the range that shares from 0 to 1 can explain, which only widens the interval."""
-        second = max(self.second, float(expected_range(self.law.n2, *self.law.span2)[0]))
-        first = min(self.first, float(expected_range(self.law.n1, *self.law.span1)[1]))
-        return first if self.law.together is None else min(first, self.law.n1 - second), second
+    scale = np.array([max((np.clip(unbiased, -1, 1) - about) / quantile, SMALLEST_ERROR)])
+    limit = rising_roots(excess, np.array([about]), scale, -1.0, 1.0, LIMIT_TOLERANCE * scale).item()
+    return max(limit, ROUNDING) if refuted else min(limit, 0.0)
 
 
 # The largest chance

@@ -244,7 +244,6 @@ class IntervalResult(TableResult):
         return f"{'design-based ' if self.sample else 'approximate ' if self.approximate else ''}{self.confidence}"
 
     def _footnotes(self) -> list[str]:
-        """Return how the intervals were computed, and the complex sample."""
         return [f"method of the interval: {self.method}", *([self.sample] if self.sample else [])]
 
 

@@ -142,7 +142,6 @@ class NumericResult(IntervalResult):
         return group_columns(self.by, self.groups)
 
     def _columns(self) -> list[Column]:
-        """Return a row for each group."""
         reports, found = Column(heading="reports", texts=partial(amount_cells, np.atleast_1d(self.n))), self.estimates()
         numbers = found.columns(self.name, self.interval_name, unknown=found.reasons())
         people = [] if self.people is None else [Column("respondents", self.people, "respondents")]

@@ -344,7 +344,6 @@ class Presence(TableResult):
     _rows_key = ""
 
     def _columns(self) -> list[Column]:
-        """Return a row for each answer (and group)."""
         p, adjusted, found = (np.ravel(part) for part in (self.p_values, self.adjusted, self.found))
         return [
             *name_columns(answer_columns(self.tally)),
@@ -385,7 +384,6 @@ class Presence(TableResult):
         return "\n".join(lines)
 
     def _facts(self) -> Document:
-        """Return the names of the detected answers, for each group."""
         return {
             **listed_groups(self.tally),
             "found": listed_labels(self.tally, self.found),

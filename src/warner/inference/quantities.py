@@ -45,11 +45,9 @@ class Quantities(TableResult):
     _rows_key = "quantities"
 
     def _footnotes(self) -> tuple[str, ...]:
-        """Return the notes."""
         return self.notes
 
     def _columns(self) -> list[Column]:
-        """Return a row for each quantity and group: its names, value, standard error, interval and method."""
         parts, found = [part.rows() for part in self.parts], [part.estimates() for part in self.parts]
         confidences, doubts = [part.confidence for part in self.parts], [part.approximate for part in self.parts]
 

@@ -67,7 +67,6 @@ class Ranking(TableResult):
     _rows_key = ""
 
     def _columns(self) -> list[Column]:
-        """Return a row for each answer (and group)."""
         found = [("certain", self.certain, "certainly"), ("possible", self.possible, "possibly")]
         flags = (Column(name, mask.ravel(), heading) for name, mask, heading in found)
         return [*name_columns(answer_columns(self.tally)), *flags]
@@ -102,7 +101,6 @@ class Ranking(TableResult):
         return "\n".join(lines)
 
     def _facts(self) -> Document:
-        """Return the names of the answers, for each group."""
         return {
             **listed_groups(self.tally),
             "count": self.count,

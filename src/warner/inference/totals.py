@@ -112,7 +112,6 @@ class Totals(IntervalResult):
         return np.ravel((self.value < self.low) | (self.value > self.high))
 
     def _columns(self) -> list[Column]:
-        """Return a row for each answer (and group)."""
         answers = {"value": np.tile(objects(self.answers), len(self.value))} if self.answers else {}
         names, found = name_columns(self._group_columns() | answers), self.estimates()
         return [*names, *found.columns("total", self.interval_name, "total", self.marked.tolist(), found.reasons())]
