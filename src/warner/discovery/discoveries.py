@@ -566,7 +566,7 @@ def _of_group(
         return None if crafted is None else crafted[0]
 
     return GroupFindings(
-        tuple(_value(design, hit.blocks) for hit in result.hits),
+        tuple(value for hit in result.hits if (value := design.values.decoded(hit.blocks)) is not None),
         np.array([hit.blocks == codes for hit in result.hits], dtype=bool),
         support,
         critical,
@@ -586,9 +586,3 @@ def _of_group(
         at_last_level(result.easiest),
         at_last_level(result.easiest_expected),
     )
-
-
-def _value(design: OpenDomain, blocks: tuple[int, ...]) -> str | int:
-    value = design.values.decoded(blocks)
-    assert value is not None  # the search names no other
-    return value

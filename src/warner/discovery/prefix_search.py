@@ -283,7 +283,11 @@ class _Tested:
             self._least[tuple(prefix)] = critical, share / alpha
             self.easiest = self.easiest if ended else min(self.easiest, critical)
             found = counts >= critical
-            self._refuse_flood(int(found.sum()))
+            if len(self.hits) + int(found.sum()) > MOST_FOUND:  # copies of one report support 1/g of all values
+                raise ValueError(
+                    f"more than {MOST_FOUND:,} values rise above the noise, which genuine reports do not cause: many "
+                    "are copies or fabricated; look at them with warner check, and leave those out"
+                )
             for index in np.flatnonzero(found).tolist():
                 self._add((*prefix, int(possible[index])), int(counts[index]), critical, share / alpha)
             missed = _largest(np.where(found, -1, counts), len(counts) - int(found.sum()))
@@ -305,14 +309,6 @@ class _Tested:
                 self._add(tuple(row), count, critical, part)
             else:
                 self._list([(tuple(row), count)])
-
-    def _refuse_flood(self, more: int) -> None:
-        """Raise an error for more values than respondents can have: copies of one report support 1/g of all values."""
-        if len(self.hits) + more > MOST_FOUND:
-            raise ValueError(
-                f"more than {MOST_FOUND:,} values rise above the noise, which genuine reports do not cause: many are "
-                "copies or fabricated; look at them with warner check, and leave those out"
-            )
 
     def _add(self, blocks: Blocks, count: int, critical: int, part: float) -> None:
         if self.design.values.decoded(blocks) is not None:  # what no text can be is not named

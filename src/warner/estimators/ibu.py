@@ -106,12 +106,9 @@ def updated(parts: Channels, prior: Array | None = None, *, iterations: int = 40
         theta = theta * growth
         theta /= theta.sum()  # already one but for rounding, which would pile up
     seen = observed > 0
-    known = operator.matrix is not None and operator.shape[0] <= ANSWERS_FACTORIZED and bool((expected[seen] > 0).all())
-    unique = (
-        known
-        and operator.matrix is not None
-        and unique_maximum(operator.matrix()[:, seen], observed[seen], expected[seen], growth)
-    )
+    unique = False
+    if operator.matrix is not None and operator.shape[0] <= ANSWERS_FACTORIZED and (expected[seen] > 0).all():
+        unique = unique_maximum(operator.matrix()[:, seen], observed[seen], expected[seen], growth)
     return Fit(
         theta,
         gap=history[-1],

@@ -55,7 +55,6 @@ from warner.groups.random_walk import (
     axis_of_values,
     group_covariates,
     has_position,
-    no_covariates,
     ordered_series,
     without_position,
 )
@@ -668,7 +667,8 @@ def estimate_groups(
     refuse_uncounted(tally, "estimate_groups(tally)")
     _refuse(tally, on, along, different_people=different_people)
     refuse_silent(tally)
-    joined = no_covariates(tally) if on is None else group_covariates(tally, on)
+    alike = Covariates(tally, (), np.ones((len(tally.groups), 1)))
+    joined = alike if on is None else group_covariates(tally, on)
     tally = joined.tally
     series = None if along is None else _series(tally, along)
     mirrored = _mirrored(tally)

@@ -310,11 +310,6 @@ class Covariates(NamedTuple):
     matrix: Array
 
 
-def no_covariates(tally: Collected) -> Covariates:
-    """Return a column of ones, for groups that are shrunk toward one overall share."""
-    return Covariates(tally, (), np.ones((len(tally.groups), 1)))
-
-
 def group_covariates(tally: Collected, on: Any) -> Covariates:
     """Join columns of numbers to the groups of a tally; groups without reports get a share by the regression."""
     columns = _columns(on)

@@ -1,7 +1,7 @@
 r"""Confidence sequences (any-time intervals), which hold simultaneously at every number of reports.
 
-An interval of Clopper and Pearson is for one look, at a number of reports that was fixed beforehand. The probability
-that an any-time interval *ever* misses is bounded. If x of the first n reports name an answer, each with probability f,
+The probability that an any-time interval *ever* misses is bounded. If x of the first n reports name an answer, each
+with probability f,
 
 .. math:: M_n(f) = \int_0^1 \frac{g^x (1-g)^{n-x}}{f^x (1-f)^{n-x}} \frac{dg}{\pi\sqrt{g(1-g)}}
                  = \frac{B(x + 1/2,\, n - x + 1/2)}{B(1/2, 1/2)\, f^x (1-f)^{n-x}}

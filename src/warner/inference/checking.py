@@ -58,8 +58,6 @@ from warner.simulate import of_each_size, seeded_by
 from warner.text import amount, p_value, quoted, reports_counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
     from warner.designs.facts import ProbabilityBounds
@@ -469,9 +467,12 @@ def _judged(
     tested = np.flatnonzero(g2 > 0)
     sizes = np.maximum(1, np.rint(n[tested])).astype(np.int64)
     bounds, families = design.law.bounds(), _families(design)
+    vertex, rows = np.eye(1, design.k)[0], max(1, SIMULATED_COUNTS_AT_ONCE // design.k)
     for size, indices in of_each_size(sizes):
         values, extremes = [], []
-        for drawn in _at_a_vertex(size, design, simulations, seeded_by([size]) if rng is None else rng):
+        generator = seeded_by([size]) if rng is None else rng
+        for start in range(0, simulations, rows):
+            drawn = design.simulate(vertex, size, rng=generator, size=min(rows, simulations - start))
             people = np.full((len(drawn), 1), float(size))
             values.append(likelihood_ratio(drawn, people, design))
             extremes.append(families * _tails(_extremes(drawn, bounds), people, bounds)[:, 0])
@@ -499,12 +500,3 @@ def _ranked(g2: Array, p_extreme: Array, values: Array, extremes: Array) -> tupl
     below = np.count_nonzero(np.minimum(simulated, extremes) <= smaller[:, np.newaxis], axis=-1)
     together = (1 + below) / every
     return rank, np.where(below == 0, np.minimum(together, p_extreme), together)
-
-
-def _at_a_vertex(n: int, design: Symmetric, simulations: int, rng: np.random.Generator) -> Iterator[Counts]:
-    """Draw blocks of surveys in which all respondents have the first answer."""
-    everybody = np.zeros(design.k)
-    everybody[0] = 1
-    rows = max(1, SIMULATED_COUNTS_AT_ONCE // design.k)
-    for start in range(0, simulations, rows):
-        yield design.simulate(everybody, n, rng=rng, size=min(rows, simulations - start))

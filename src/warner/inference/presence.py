@@ -448,8 +448,13 @@ def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: fl
         total: dict(zip(others, best_tests(design, others, total, alpha, power), strict=True))
         for total in np.unique(totals).tolist()
     }
-    asked = np.broadcast_to(readout.trials, readout.count.shape).tolist()
-    tests = [detection_tests(readout, by_total[total], row) for total, row in zip(totals.tolist(), asked, strict=True)]
+    # An answer with its own count is tested by that, others by the best test.
+    shape = readout.count.shape
+    laws = zip(*(np.broadcast_to(part, shape) for part in (readout.trials, readout.base, readout.gain)), strict=True)
+    tests = [
+        [by_total[total].get(index, own_count(*law)) for index, law in enumerate(np.transpose(row).tolist())]
+        for total, row in zip(totals.tolist(), laws, strict=True)
+    ]
     if any(None in row for row in tests):
         assert readout.error is not None
         return Detection(p_values, [], np.where(readout.exact, 0.0, readout.error))
@@ -458,13 +463,6 @@ def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: fl
         for index in others:
             p_values[groups, index] = row[index].p_value(observed(row[index], counts[groups]))
     return Detection(p_values, tests, None)
-
-
-def detection_tests(readout: SamplingModel, by_index: dict[int, Any], asked: list[float]) -> list[Any]:
-    """Return the tests of each answer in a group: of its own count if it has one, otherwise those of `by_index`."""
-    base, gain = (np.broadcast_to(part, len(asked)).tolist() for part in (readout.base, readout.gain))
-    own = map(own_count, asked, base, gain)
-    return [by_index.get(index, test) for index, test in enumerate(own)]
 
 
 def absence_p_values(readout: SamplingModel) -> Array:

@@ -276,8 +276,10 @@ def compare_samples(
         raise TypeError("compare_samples needs a second sample, or between=(group, group)")
     if isinstance(names, str) or len(names) != 2:
         raise ValueError(f"names must be two texts, one for each sample, but got {names!r}")
+    for tally in (first, second):
+        if tally is not None:
+            refuse_uncounted(tally, "compare_samples(Tally(design, counts), Tally(design, counts), answer)")
     if between is not None:
-        _refuse_uncounted(first)
         if answer is not None:
             return with_library(compare_groups(first, answer, between, confidence), first.backend, first.skipped_files)
         keys, rows = groups_between(first, between, confidence)
@@ -285,7 +287,6 @@ def compare_samples(
         return _all_answers((first, first), (rows[0], rows[1]), called, confidence, correction)
     assert second is not None
     for tally, name in ((first, "first"), (second, "second")):
-        _refuse_uncounted(tally)
         if tally.by:
             raise ValueError(
                 f"the {name} sample must have no groups, but is grouped by {', '.join(tally.by)}; add them up with "
@@ -307,10 +308,6 @@ def compare_samples(
             "together by a column, and compare two groups of that tally with between="
         )
     return _all_answers((first, second), (0, 0), names, confidence, correction)
-
-
-def _refuse_uncounted(tally: object) -> None:
-    refuse_uncounted(tally, "compare_samples(Tally(design, counts), Tally(design, counts), answer)")
 
 
 # One answer

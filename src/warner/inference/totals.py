@@ -293,9 +293,8 @@ def share_beyond(
     values: Any = None,
 ) -> ShareBeyond:
     """Estimate the share of respondents with a number above, below or within limits, in each group."""
-    given = {
-        name: number for name, number in (("above", above), ("below", below), ("within", within)) if number is not None
-    }
+    ends = {"above": above, "below": below, "within": within}
+    given = {name: number for name, number in ends.items() if number is not None}
     if len(given) != 1:
         raise TypeError(f"give one of above, below and within, but got {' and '.join(given) or 'none of them'}")
     (name,) = given
@@ -316,11 +315,11 @@ def share_beyond(
         )
     if confidence.simultaneous:
         raise ValueError("simultaneous intervals are for every answer, or cumulative; for one share leave it out")
-    ends = limits(tally, confidence, sets=[np.flatnonzero(selected).tolist()])
-    low, high, error = (end[:, 0] for end in (ends.low, ends.high, ends.error))
+    found = limits(tally, confidence, sets=[np.flatnonzero(selected).tolist()])
+    low, high, error = (end[:, 0] for end in found[:3])
     value = np.clip(np.atleast_2d(shares)[:, selected].sum(axis=1), low, high)
     numbers = {"value": value, "se": error, "low": low, "high": high}
-    return ShareBeyond.of_groups(tally, numbers, confidence, ends.methods, share_of=f"{name} {range_text}")
+    return ShareBeyond.of_groups(tally, numbers, confidence, found.methods, share_of=f"{name} {range_text}")
 
 
 def _on_grid(limit: float, x: Array) -> float:
