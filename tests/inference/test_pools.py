@@ -106,7 +106,9 @@ def test_the_order_of_the_parts_makes_no_difference(name: str) -> None:
 
 
 @every_mixture
-@pytest.mark.parametrize("method", [*(name for name, one in METHODS.items() if one.takes_pools), "auto", None])
+@pytest.mark.parametrize(
+    "method", [*(name for name, one in METHODS.items() if not (one.symmetric or one.one_collection)), "auto", None]
+)
 def test_groups_are_estimated_as_each_alone(name: str, method: str | None) -> None:
     together = in_groups(MIXTURES[name])
     if method in {"mle", "ibu"} and PAIRS in MIXTURES[name]:
@@ -126,7 +128,7 @@ def test_groups_are_estimated_as_each_alone(name: str, method: str | None) -> No
 
 
 @every_mixture
-@pytest.mark.parametrize("method", [name for name, one in METHODS.items() if not one.takes_pools])
+@pytest.mark.parametrize("method", [name for name, one in METHODS.items() if one.symmetric or one.one_collection])
 def test_estimators_of_one_collection_refuse_several(name: str, method: str) -> None:
     with pytest.raises(TypeError, match=f"method must not be '{method}' here: it is for one collection .* use mle"):
         estimate(in_groups(MIXTURES[name]), method=method)
@@ -297,7 +299,7 @@ def test_all_say_the_same_if_they_have_very_many_reports(name: str) -> None:
     sizes = [n if design.law.exclusive else int(row.sum()) // 2 for design, row in zip(designs, rows, strict=True)]
     for row, design, size in zip(rows, designs, sizes, strict=True):  # counts must sum to what they are counted for
         row[0] += (size if design.law.exclusive else 2 * size) - row.sum()
-    pooled = [name for name, method in METHODS.items() if method.takes_pools]
+    pooled = [name for name, method in METHODS.items() if not (method.symmetric or method.one_collection)]
     for method in pooled if PAIRS not in designs else ("inv", "inv_p", "inv_n"):
         found = estimate(tallied(designs, rows, sizes), method=method)
         assert_allclose(found.shares, TRUTHS[0], atol=1e-5)

@@ -22,8 +22,6 @@ stretches of reports: a table of s rows, for Newton's method. Then :math:`g_i = 
 answers costs two running sums. Its peaks above 1 join the answers, answers without a share leave, and every round
 raises the likelihood. This is the constrained Newton method of [3]_ for mixing distributions.
 
-References
-----------
 .. [1] E. G. Birgin, J. M. Martinez, M. Raydan, "Nonmonotone spectral projected gradient methods on convex sets",
    SIAM J. Optim. 10 (2000), 1196-1211. The metric is ours.
 .. [2] B. Zhou, L. Gao, Y.-H. Dai, "Gradient methods with adaptive step-sizes", Comput. Optim. Appl. 35 (2006), 69-86:

@@ -115,10 +115,6 @@ class Method(NamedTuple):
     weighs_noise: bool = False  # its shares depend on the effective number of reports
     part_sentence: str = ""  # for incomplete lists, whose shares sum to at most one; empty if it needs complete lists
 
-    @property
-    def takes_pools(self) -> bool:
-        return not (self.symmetric or self.one_collection)
-
     def applies(self, *, to_likelihood: bool, to_symmetric: bool = True, to_complete: bool = True) -> bool:
         """Return True if it applies, with a likelihood or not, to a symmetric design, and to a list of every answer."""
         return (

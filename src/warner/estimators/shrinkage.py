@@ -282,8 +282,8 @@ def shares(histograms: Histograms, design: Design, target: str = "realised") -> 
     # Those with as many reports have nodes in common, and those with as large counts have about as many nodes.
     order = np.lexsort((flat.counts.max(axis=-1), flat.n))
     found = np.empty(flat.counts.shape)
-    if order.size > 1:
-        _keep_freed_memory()
+    if order.size > 1:  # glibc then keeps freed memory: paging large arrays in takes as long as the arithmetic
+        np.empty(KEPT_BYTES, dtype=np.uint8)
     for start in range(0, order.size, size):
         some = order[start : start + size]
         chosen = flat if flat.single else flat.select(some)
@@ -293,11 +293,6 @@ def shares(histograms: Histograms, design: Design, target: str = "realised") -> 
             values, repeats, which = _distinct(chosen.counts)
             found[some] = np.take_along_axis(_solved(values, repeats, chosen, design, target), which, axis=-1)
     return found
-
-
-def _keep_freed_memory() -> None:
-    """Make glibc keep freed memory for the next histograms: paging large arrays in takes as long as the arithmetic."""
-    np.empty(KEPT_BYTES, dtype=np.uint8)
 
 
 def level_shares(histogram: Histograms, design: Design, target: str = "realised") -> Array:

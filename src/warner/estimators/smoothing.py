@@ -19,17 +19,12 @@ prior starts from the curve of the one before, and wider spans are left out once
 the distribution of pairs. Beyond 1,024 answers, under designs whose rows are constant on stretches of reports, 256
 answers represent all in the fit; a curve of 48 coefficients cannot distinguish neighbors.
 
-**Accuracy.** Around each most likely curve the coefficients have the covariance :math:`(I+P)^{-1}`, so the distribution
-function F has a standard deviation within each prior, by the delta method, and another between them. Together they are
-`smoothed_distribution`, from which quantiles have approximate intervals.
-
-**Limitations.** Shares are biased toward smooth curves; a single answer that stands out inside of the range is
-smeared. Intervals and tests are based on the counts, unless those of the curves are requested.
+Around each most likely curve the coefficients have the covariance :math:`(I+P)^{-1}`, so the distribution function F
+has a standard deviation within each prior, by the delta method, and another between them. Shares are biased towards
+smooth curves; a single answer that stands out inside of the range is smeared.
 
 The composite link model with a penalty [1]_ is the case of one prior; EM with smoothing [2]_ is the usual way.
 
-References
-----------
 .. [1] P. H. C. Eilers, "Ill-posed problems with counts, the composite link model and penalized likelihood",
    Stat. Model. 7 (2007), 239-254.
 .. [2] B. W. Silverman, M. C. Jones, J. D. Wilson, D. W. Nychka, "A smoothed EM approach to indirect estimation

@@ -31,8 +31,6 @@ the maximum. It is used if Schwarz's criterion prefers it to the best beta distr
 neglect the estimation of the distribution, so that standard errors are those of partial pooling. A group with less
 noise than the distance between two values of the grid keeps its partially pooled share.
 
-References
-----------
 .. [1] R. E. Fay, R. A. Herriot, "Estimates of income for small places: an application of James-Stein procedures to
    census data", J. Amer. Stat. Assoc. 74 (1979), 269-277.
 .. [2] G. S. Datta, J. N. K. Rao, D. D. Smith, "On measuring the variability of small area estimators under a basic area

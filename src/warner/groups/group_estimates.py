@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from warner.arrays import Array, Counts, Label, PerGroup
+    from warner.inference.binomial import Binomial
 
 
 FORMAT = "warner group estimates"
@@ -390,20 +391,12 @@ class GroupEstimates(TableResult):
         if self.series is not None:
             return _walk_test(self._walks)
         if self._mirrored:
-            return self._exact_test() or cochran_test(self.direct[0], self.covariates.matrix)
+            counts = None if self.on else _counts_of_first(self.tally)
+            exact = None if counts is None else conditional_test(counts)
+            return exact or cochran_test(self.direct[0], self.covariates.matrix)
         identified = [index for index, direct in enumerate(self.direct) if direct.informative.any()]
         squared = squared_correlations(self.tally, identified, np.nan_to_num(self.overall), self._rng())
         return summed_cochran_test([self.direct[index] for index in identified], self.covariates.matrix, squared)
-
-    def _exact_test(self) -> GroupTest | None:
-        """Return the exact test of one share; None with weights, covariates, or without binomial counts."""
-        if not self.tally.simple or self.on:
-            return None
-        try:
-            counts = binomial_counts(self.tally, [[0]], 0)
-        except NotBinomialError:
-            return None
-        return conditional_test(counts)
 
     def _rng(self) -> np.random.Generator:
         return seeded_by(np.concatenate([np.ravel(part.counts) for part in self.tally.parts]))
@@ -682,8 +675,9 @@ def estimate_groups(
     spread, law = np.full(len(answers), np.nan), "normal"
     for index, pooled in _all_pooled(answers, joined.matrix, series, means):
         shares[:, index], errors[:, index], own[:, index], spread[index] = *pooled[:3], pooled.spread
-        if mirrored and on is None and series is None:
-            clustered = _under_any_law(tally, answers[0], pooled)
+        if mirrored and on is None and series is None and len(tally.groups) >= FEWEST_GROUPS_FOR_ANY_LAW:
+            counts = _counts_of_first(tally)
+            clustered = None if counts is None else shares_under_any_law(counts, answers[0], pooled)
             shares[:, index], law = (shares[:, index], law) if clustered is None else (clustered, "any")
     if mirrored:
         first = np.clip(shares, 0, 1)
@@ -750,15 +744,12 @@ def _series(tally: Collected, along: str) -> Series:
     return ordered_series(axis.positions, np.array([numbers[key] for key in others], dtype=np.int64))
 
 
-def _under_any_law(tally: Collected, direct: DirectEstimates, pooled: Pooled) -> Array | None:
-    """Return shares of the first of two answers under an estimated distribution; None if not needed."""
-    if not tally.simple or len(tally.groups) < FEWEST_GROUPS_FOR_ANY_LAW:
-        return None
+def _counts_of_first(tally: Collected) -> Binomial | None:
+    """Return the binomial counts of the first of two answers; None with weights, or without such counts."""
     try:
-        counts = binomial_counts(tally, [[0]], 0)
+        return binomial_counts(tally, [[0]], 0) if tally.simple else None
     except NotBinomialError:
         return None
-    return shares_under_any_law(counts, direct, pooled)
 
 
 def _all_pooled(

@@ -28,8 +28,6 @@ of K answers are dependent. With the correlation matrix R of their unbiased shar
 freedom each, the sum has the mean Kd and the variance :math:`2 d \lVert R \rVert^2`, so that it is about a multiple of
 chi-squared with :math:`d K^2 / \lVert R \rVert^2` degrees of freedom (Satterthwaite).
 
-References
-----------
 .. [1] C. Yu, P. D. Hoff, "Adaptive multigroup confidence intervals with constant coverage", Biometrika 105 (2018),
    319-335.
 .. [2] J. Besag, P. Clifford, "Sequential Monte Carlo p-values", Biometrika 78 (1991), 301-304.

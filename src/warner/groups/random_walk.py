@@ -13,8 +13,6 @@ likelihood rises from 0 if a Cramér-von Mises statistic, summed over S series, 
 with the same skewness has the shape 0.6125 S. The likelihood ratio is compared with chi-squared with one degree of
 freedom times that probability (docs/theory/groups-and-samples.md has its measured size).
 
-References
-----------
 .. [1] J. Durbin, S. J. Koopman, "Time Series Analysis by State Space Methods", 2nd edition, Oxford 2012, chapter 2.
 .. [2] N. G. Shephard, A. C. Harvey, "On the probability of estimating a deterministic component in the local level
    model", J. Time Ser. Anal. 11 (1990), 339-347.

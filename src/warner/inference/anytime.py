@@ -14,8 +14,6 @@ The same holds for reports with scores y between 0 and 1 with the mean f, and x 
 :math:`(g/f)^y ((1-g)/(1-f))^{1-y}` is convex in y, hence at most :math:`y\,g/f + (1-y)(1-g)/(1-f)`, whose mean is 1. So
 it applies to shares without a binomial count that are averages of scores within a known range.
 
-References
-----------
 .. [1] H. Robbins, "Statistical methods related to the law of the iterated logarithm", Ann. Math. Stat. 41 (1970),
    1397-1409.
 .. [2] M. Lindon and A. Malek, "Anytime-valid inference for multinomial count data", arXiv:2011.03567.

@@ -18,12 +18,10 @@ each of which misses with probability at most :math:`\alpha/2` at every single t
 most :math:`\alpha/2`: If q lies before the lower end, then :math:`U(q) < \tau \le F(q)`, so that U misses at the fixed
 point q. If it lies after the upper end, let t be the number before q: :math:`F(t) < \tau`, and t comes after the last
 with :math:`L < \tau`, so that :math:`L(t) \ge \tau > F(t)` misses at the fixed point t. No simultaneous band is needed,
-and limits need not rise with t; running maxima of L, or minima of U, would need one. The interval is exact where the
-limits are, and never empty, because :math:`U < \tau \le L` is impossible.
+and limits need not rise with t. The interval is exact where the limits are, and never empty.
 
-On a fine grid such limits are wide, because they assume nothing. Those of the curves of `smooth` assume that
-neighboring shares are alike: F plus and minus multiples of its standard deviation over all curves. They are several
-times narrower, and approximate; the page "Numbers" has their measured coverage.
+On a fine grid such limits are wide, because they assume nothing. Those of the curves of `smooth` are F plus and minus
+multiples of its standard deviation over all curves; docs/how-to/numeric-answers.md has their measured coverage.
 """
 
 from __future__ import annotations

@@ -16,16 +16,11 @@ have a tail that is bounded for all mixtures:
   Chernoff's bound; the least of these bounds is a p-value. It applies where no set of reports separates the answer from
   mixtures of all others.
 
-Both are chosen by the design and the number of reports alone. The smallest detectable share is computed for this test,
-whatever the other shares are. For tables that are too large for these tests a share is compared with its standard
-error, which is *approximate*. Pooled collections are combined by Fisher's method: under absence each p-value is
-independent and stochastically at least uniform.
+Both are chosen by the design and the number of reports alone. For tables that are too large for these tests a share is
+compared with its standard error, which is *approximate*. Pooled collections are combined by Fisher's method: under
+absence each p-value is independent and stochastically at least uniform. P-values are adjusted for their number by
+Holm's step-down method [1]_, or the method of Benjamini and Hochberg [2]_.
 
-P-values are adjusted for their number. Holm's step-down method bounds the family-wise error rate for any dependence
-between tests [1]_, the method of Benjamini and Hochberg the false discovery rate [2]_.
-
-References
-----------
 .. [1] S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979),
    65-70.
 .. [2] Y. Benjamini, Y. Hochberg, "Controlling the false discovery rate: a practical and powerful approach to multiple

@@ -9,8 +9,6 @@ r"""Tests of the types of reports: the frequency of each value of a report, or o
   \ln(n_y / N \pi_y)`, with simulated surveys: (1 + number of surveys with at least this value) / (1 + their number) is
   a p-value. Both are exact, and the smaller one is doubled.
 
-If all types have a known probability, too much noise is detectable as well as too little.
-
 *Pairs of answers.* Crafted reports that support some answers together raise all of their shares at once. With b_i = 1
 if a report supports answer i, under unary encoding and subset selection
 
@@ -21,8 +19,7 @@ has the mean 0 whatever the true answer is; under unary encoding it is :math:`(b
 distributions on three points: with cumulant functions m_1 if the true answer is i or j, and m_0 otherwise. So the sum
 over n reports, of which at most h have true answers i or j, is at least e with probability at most :math:`\min_\lambda
 \exp(-\lambda e + (n-h) m_0 + h \max(m_0, m_1))` (Chernoff). With P pairs, h = n, and h from the upper confidence limits
-of both shares at 0.001 / K, the p-value is :math:`2 \min(P b_n, P b_h + 0.001)`: valid for every population, and
-conservative. Finite geometries have no such statistic: there the probability `neither` differs between answers.
+of both shares at 0.001 / K, the p-value is :math:`2 \min(P b_n, P b_h + 0.001)`: valid for every population.
 """
 
 from __future__ import annotations
