@@ -95,11 +95,8 @@ def choice(
 ) -> Choice:
     """Choose the closed form with the smallest predicted error for these reports.
 
-    Surveys are drawn from the estimate of `inv_p`, the plug-in with the best choices among several. The predicted
-    errors rank the estimators, but are themselves no better than an order of magnitude.
-
-    Without `n`, the (effective) number of reports is the sum of the counts. Without `rng`, the choice is reproducible:
-    the seed follows from the counts.
+    Surveys are drawn from the estimate of `inv_p`. Without `n`, the number of reports is the sum of the counts; without
+    `rng`, the seed follows from the counts.
     """
     histogram = checked(counts, design, None if design.law.exclusive else n).rows()
     people = float(histogram.n[0] if n is None else n)

@@ -318,10 +318,7 @@ def _metric(point: Point) -> Array:
 
 
 def _length(step: Array, change: Array, metric: Array, free: Mask, lengths: list[float]) -> float:
-    """Factor on the step of the metric: the longer Barzilai-Borwein length, or the least of recent short ones.
-
-    The short one looks at the part of the change that lies in the face of the simplex where the shares are.
-    """
+    """Factor on the step of the metric: the longer Barzilai-Borwein length, or the least of recent short ones."""
     curved = float(step @ change)
     long = float(step @ (metric * step)) / curved if curved > 0 else LONGEST_LENGTH
     inverse = free / metric

@@ -290,11 +290,7 @@ def _power_ns(survey: _Survey) -> Array:
 
 
 def _low_cells(width: int, people: int) -> Integers:
-    """Return the ends of the first cells of numbers of respondents, up to where cells of this width are narrow.
-
-    A cell is narrow against the standard error and, relatively, against the numbers in it, so that both the prior and
-    the density of the estimate are nearly linear there, and their values at the mean of the cell represent it.
-    """
+    """Return the ends of the first cells of numbers of respondents, up to where cells of this width are narrow."""
     ends = list(range(1, SUMMED_SINGLY + 1))
     while ends[-1] // CELLS_IN_ERROR < width:
         ends.append(ends[-1] + ends[-1] // CELLS_IN_ERROR)

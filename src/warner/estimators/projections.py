@@ -123,11 +123,7 @@ def refuse_incomplete(name: str, design: Design) -> None:
 
 
 def projected_within(shares: Array, low: Array, high: Array, repeats: Array) -> Array:
-    """Nearest distributions to shares of shape (..., counts), each between its limits.
-
-    Each share is that of `repeats` answers. Some distribution must lie within the limits: the lower ones sum to at most
-    one, and the upper ones to at least one.
-    """
+    """Nearest distributions to shares of `repeats` answers each, (..., counts), between limits that allow some."""
     corners = np.concatenate([low - shares, high - shares], axis=-1)
     order = np.argsort(corners, axis=-1)
     corners = np.take_along_axis(corners, order, axis=-1)

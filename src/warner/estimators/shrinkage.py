@@ -85,10 +85,7 @@ def binomial_deviance(counts: Array, n: Array, mu: Array) -> Array:
 
 
 def lower_limit(counts: Array, n: Array, errors: Array | float) -> Array:
-    """Probability below its best value at which a binomial count has the deviance `errors` squared.
-
-    Newton's method for the signed root of the deviance, which is nearly a straight line in the arcsine of sqrt(mu).
-    """
+    """Probability below its best value at which a count has the deviance `errors` squared, by Newton's method."""
     full, root = np.sqrt(n), np.sqrt(counts / n)
     some = np.where(counts > 0, counts, 1.0)
     # Two starts, for large counts and for small ones, whose deviance is at least 2c (log(c / n mu) - 1).
@@ -369,10 +366,9 @@ def unlimited(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Arra
 
 
 def nodes_for(problem: Problem) -> tuple[Array, Mask]:
-    """Return nodes for the share, of shape (histograms, nodes), and a mask of the nodes that are not padding.
+    """Return nodes for the share, of shape (histograms, nodes), and which of them are real.
 
     The others are fences: beside every gap one takes up the mass that a prior has in there, where no count is near.
-    Where a histogram needs fewer nodes than another, its last one, at 1, is repeated.
     """
     sign = 1.0 if problem.gain > 0 else -1.0
     zero, one = problem.scale(problem.q), problem.scale(problem.p)
@@ -439,12 +435,11 @@ class _OnNodes(NamedTuple):
 
 
 def averaged_posterior(problem: Problem, nodes: Array, real: Mask, priors: Dictionary) -> Array:
-    r"""Log-posterior of the share for each distinct count, averaged over the priors.
+    r"""Log-posterior of the share for each distinct count, averaged over the priors, (histograms, nodes, counts).
 
-    Bayes' rule for the priors and within each prior: a prior j has the posterior weight :math:`\pi_j`, in proportion to
-    its belief times :math:`\prod_d f_{dj}^{r_d}` (r_d answers have the count d) times the density with which the shares
-    then sum to one. Under it the share is the node i with probability :math:`w_{ij} L_{id} / f_{dj}`. That one answer
-    holds everything is one case more, of weight :math:`\pi_0`. Of shape (histograms, nodes, counts).
+    A prior j has the posterior weight :math:`\pi_j`, in proportion to its belief times :math:`\prod_d f_{dj}^{r_d}`
+    (r_d answers have the count d) times the density with which the shares then sum to one. Under it the share is the
+    node i with probability :math:`w_{ij} L_{id} / f_{dj}`. That one answer holds everything is one case more.
     """
     weights, logs = priors.weights_at(nodes), _log_likelihood(problem, nodes, real)
     likelihood = np.exp(logs)
@@ -472,10 +467,7 @@ def _log_beliefs(problem: Problem, priors: Dictionary) -> Array:
 
 
 def _one_holds_all(repeats: Array, logs: Array, priors: Dictionary) -> tuple[Array, Array]:
-    r"""Log-evidence that one answer has all respondents, and the probability of each count to be that answer's.
-
-    It is the sum over the answers of :math:`\frac1K L_i(1) \prod_{j \ne i} L_j(0)`, times the belief in it.
-    """
+    """Log-evidence that one answer has all respondents, and the probability that it has each count."""
     lift = logs[:, -1] - logs[:, 0]
     highest = lift.max(axis=-1, keepdims=True)
     holder = np.exp(lift - highest)
@@ -521,8 +513,7 @@ def _improbable(
 ) -> Iterator[tuple[int, int, Integers, Array, Array]]:
     """Iterate over priors with counts too improbable for doubles, whose terms are computed by logarithms.
 
-    That is what a well-measured share has to say against a prior. Gives the numbers of the histogram, of the prior and
-    of the counts, the logarithms of their probabilities, and those of the posteriors, of shape (nodes, these counts).
+    Yields the numbers of histogram, prior and counts, log-probabilities, and log-posteriors of shape (nodes, counts).
     """
     too_small = f < LEAST_PROBABILITY
     for g, j in np.argwhere(too_small.any(axis=-2) & wanted).tolist():
@@ -590,10 +581,9 @@ def expected(problem: Problem, theta: Array, posterior: Array, target: str, beli
 
 
 def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array, furthest: float) -> Array:
-    """Tilt every posterior by exp(-lambda phi), so that the expected amounts sum to one: Newton in a bracket.
+    """Tilt every log-posterior by exp(-lambda phi), so that the expected amounts sum to one: Newton in a bracket.
 
-    No expected amount is moved by more than `furthest` standard deviations of its posterior: a share that its count
-    determines well would otherwise absorb the misfit of priors. Posteriors are logarithms.
+    No expected amount is moved by more than `furthest` standard deviations of its posterior.
     """
     y = np.exp(posterior)
     before = (amounts * y).sum(axis=-2)

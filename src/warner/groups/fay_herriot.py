@@ -226,8 +226,7 @@ def matched(weights: Array, spreads: Array) -> Array:
 def all_partially_pooled(answers: Sequence[DirectEstimates], covariates: Array, means: Array) -> Iterator[Pooled]:
     """Pool the shares of many answers one by one, whose relative spreads are draws from one unknown law.
 
-    `means` are the overall shares of the answers, a distribution. A spread is relative to the largest that shares with
-    this mean can have; a mean that is estimated as 0, or as 1, may well be a standard error away from there.
+    `means` are the overall shares; one that is estimated as 0, or as 1, may well be a standard error away from there.
     """
     k = len(answers)
     means = np.maximum(means, SMALLEST_MEAN / k)

@@ -169,11 +169,7 @@ def _shares_tried(counts: Binomial, alpha: float) -> Array:
 
 
 def _accepts(counts: Binomial, prior: Prior, alpha: float, share: Array) -> Mask:
-    """Return which groups accept these shares.
-
-    For the lower tail, a count below the range that shares explain is moved to its end, and likewise for the upper
-    tail. That only widens intervals, and no interval is empty.
-    """
+    """Return which groups accept these shares; counts beyond what shares explain are moved, so that none is empty."""
     f = np.clip(counts.reported(share), 0, 1)
     sigma = np.sqrt(f * (1 - f) / counts.n) / np.abs(counts.gain)
     upper = divided(2 * sigma * (prior.mean - share) / prior.spread**2, alpha)

@@ -43,8 +43,7 @@ def totals_of(tally: Collected, table: Table) -> Counts | None:
 def largest_first(tally: Collected, table: Table, rows: int | None, *, ordered: bool) -> Rows:
     """Return the rows to show, in their order: all of them, or in each group so many with the largest shares.
 
-    Answers that are `ordered` keep their order, and so do two answers. A group without reports has one row. All groups
-    together have at most `ROWS_OF_ALL_GROUPS` rows, unless more than these are asked for.
+    Answers that are `ordered`, or two, keep their order. A group without reports has one row.
     """
     answers, shares = answers_shown(tally, table), table["share"]
     shares = shares.reshape(-1, answers)

@@ -288,8 +288,8 @@ class Binomial(NamedTuple):
     def never_empty(self, least: Numbers, most: Numbers) -> tuple[Binomial, Binomial]:
         """Return the counts for the lower and the upper limit of the probability; no interval is empty.
 
-        Shares from 0 to 1 explain from `least` to `most` reports. A count beyond is moved there for the end on its
-        side. That only widens the interval, because both limits rise with the count.
+        A count beyond `least` to `most`, which shares explain, is moved there for the end on its side: that
+        only widens the interval.
         """
         below, above = np.maximum(np.minimum(self.count, most), 0), np.minimum(np.maximum(self.count, least), self.n)
         return self._replace(count=below), self._replace(count=above)
@@ -370,8 +370,7 @@ def all_at_each_count(
 def binomial_limits(c: Numbers, n: Numbers, tail: Numbers) -> tuple[Array, Array]:
     """Return the exact limits of Clopper and Pearson for a probability, `tail` on either side.
 
-    BetaInv(tail; c, n-c+1), which is 0 for c = 0, and BetaInv(1-tail; c+1, n-c), which is 1 for c = n. For very many
-    reports, where these would be lost in rounding, the normal limits, which are the same to all digits that count.
+    For very many reports, where these would be lost in rounding, the normal limits, which are the same to all digits.
     """
     low = np.where(c > 0, _quantile(np.maximum(c, SMALLEST), n - c + 1, tail), 0.0)
     high = np.where(c < n, _quantile(c + 1, np.maximum(n - c, SMALLEST), tail, upper=True), 1.0)
@@ -383,10 +382,9 @@ def binomial_limits(c: Numbers, n: Numbers, tail: Numbers) -> tuple[Array, Array
 
 
 def _quantile(a: Numbers, b: Numbers, tail: Numbers, *, upper: bool = False) -> Array:
-    """Return x with I(x; a, b) = tail, or with `upper` 1 - I(x; a, b) = tail: SciPy's root where it is accurate.
+    """Return x with I(x; a, b) = tail, or with `upper` 1 - I(x; a, b) = tail.
 
-    No root is believed unchecked: SciPy 1.17 takes that of a = 1000 and b = 10^9 for twice what it is. What is off is
-    bisected: I rises with x, and doubles between 0 and 1 are in the order of their bits, which leaves 62 steps.
+    SciPy 1.17 takes the root of a = 1000 and b = 10^9 for twice what it is. Wrong roots are bisected by their bits.
     """
     inverse, tail_at = (betainccinv, beta_sf) if upper else (betaincinv, beta_cdf)
     root = np.asarray(inverse(a, b, tail))

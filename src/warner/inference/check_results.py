@@ -407,10 +407,7 @@ class Check(TableResult):
         return [self.verdict(), self._heading(), *self._approximate()]
 
     def _json_fields(self) -> Document:
-        """Return designs, level, the overall verdict, and a list of groups, or a single one.
-
-        Numbers of a group without reports are null, and an infinite bound on epsilon is the text "inf".
-        """
+        """Return the JSON fields; numbers of a group without reports are null, and an infinite epsilon is "inf"."""
         tally = self.tally
         designs = [part.design.to_dict() for part in tally.parts]
         fits = np.atleast_1d(self.group_fits)

@@ -132,10 +132,9 @@ class TwoBinomials(NamedTuple):
     def largest_chance(
         self, fewest: Integers, line: Line, far: float = FAR_DEVIATIONS, against: float | None = None
     ) -> float:
-        """Largest probability, on the line, of first counts of at least `fewest` given each second count.
+        """Largest probability, on the line, of first counts of at least `fewest`; 0 if the line is impossible.
 
-        Zero where no probabilities are on the line. Counts that are `far` standard deviations off are left out. If it
-        is only to be compared with a number, `against`, it is about that large where it is far from it.
+        Counts that are `far` standard deviations off are left out; `against` is a number that it is only compared with.
         """
         low, high = self.stretch(line)
         if low > high + ROUNDING:
@@ -429,8 +428,7 @@ def _largest(
 ) -> float:
     """Largest value of a mixture of binomial probabilities: on a grid, then on finer grids around its peaks.
 
-    A function of this kind changes over a standard error of the probability, not faster; in the arc sine of its root
-    that is 1 / (2 sqrt(n)) everywhere. Where it is far from what it is compared with, the first grid is enough.
+    In the arc sine of its root a standard error of the probability is 1 / (2 sqrt(n)) everywhere.
     """
     start, end = (math.asin(math.sqrt(min(max(x, 0.0), 1.0))) for x in (low, high))
     points = 2 + math.ceil((end - start) * 2 * math.sqrt(n) / GRID_STEP)

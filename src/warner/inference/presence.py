@@ -82,16 +82,13 @@ EVIDENCE_CLASSES = 2**13  # into which the laws of several tests are sorted
 
 @dataclass(frozen=True, eq=False)
 class CountTest:
-    """A count of n reports; each counts with probability `present` after the answer, `least` to `absent` after others.
-
-    `columns` are the reports that are counted; None where the design has a count of its own for the answer.
-    """
+    """A count of n reports: of those after the answer with probability `present`, after others `least` to `absent`."""
 
     n: float
     absent: float
     least: float
     present: float
-    columns: Array | None = None
+    columns: Array | None = None  # reports that are counted; None where the design has a count of its own
 
     def p_value(self, count: Array) -> Array:
         """P-value of absence; 1 if no count can prove presence."""
