@@ -277,7 +277,7 @@ CORRECTIONS = ("holm", "bh")
 def adjusted(p_values: Array, correction: str) -> Array:
     """Adjust p-values for their number, along the last axis, by Holm or by Benjamini and Hochberg.
 
-    The latter is not proven for counts, which are negatively dependent; simulations have not broken it.
+    Benjamini and Hochberg's method is not proven for counts, which are negatively dependent.
     """
     if correction not in CORRECTIONS:
         raise ValueError(f'correction must be "holm" or "bh", but got {correction!r}')
