@@ -20,7 +20,7 @@ the distribution of pairs. Beyond 1,024 answers, under designs whose rows are co
 answers represent all in the fit; a curve of 48 coefficients cannot distinguish neighbors.
 
 Around each most likely curve the coefficients have the covariance :math:`(I+P)^{-1}`, so the distribution function F
-has a standard deviation within each prior, by the delta method, and another between them. Shares are biased towards
+has a standard deviation within each prior, by the delta method, and another between them. Shares are biased toward
 smooth curves; a single answer that stands out inside of the range is smeared.
 
 The composite link model with a penalty [1]_ is the case of one prior; EM with smoothing [2]_ is the usual way.
