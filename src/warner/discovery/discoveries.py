@@ -121,14 +121,9 @@ def _first_share(rising: Callable[[Array], Array], target: float, shape: tuple[i
 
 VALUE_WIDTH = 40  # characters of a value in a text
 VALUES_SHOWN = 100  # of a group, in a text
-LISTED: tuple[str, ...] = (
-    "smallest_expected",
-    "lower_bound",
-    "tested",
-    "kept",
-    "moved",
-)  # findings of each group, in JSON
-LISTED += ("fakes", "fakes_continued", "fakes_expected", "candidates")
+# Findings of each group, in JSON
+GROUP_FACTS: tuple[str, ...] = ("smallest_expected", "lower_bound", "tested", "kept", "moved")
+GROUP_FACTS += ("fakes", "fakes_continued", "fakes_expected", "candidates")
 
 
 class CandidateValue(NamedTuple):
@@ -395,7 +390,7 @@ class Discovery(TableResult):
             "simultaneous": self.simultaneous,
             "expected": len(self.expected),
             "smallest_share": plain(np.asarray(self.smallest_share)),
-            **{name: self._listed(name) for name in LISTED},
+            **{name: self._listed(name) for name in GROUP_FACTS},
         }
 
     def _listed(self, name: str) -> Any:
