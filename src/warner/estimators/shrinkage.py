@@ -144,9 +144,6 @@ class Problem(NamedTuple):
         means = np.bincount(group, repeats * values) / together
         return self._replace(values=means[np.newaxis], repeats=together[np.newaxis])
 
-    def deviance(self, shares: Array) -> Array:
-        return binomial_deviance(self.values, self.n, self.q + self.gain * shares)
-
     def limits(self, errors: Array | float) -> tuple[Array, Array]:
         """Return the likelihood limits of the shares at this number of standard errors, cut to 0..1."""
         ends = lower_limit(self.values, self.n, errors), 1 - lower_limit(self.n - self.values, self.n, errors)
@@ -172,14 +169,15 @@ def least_errors(problem: Problem) -> Array:
     return np.where(tight, enough, errors)
 
 
-def limited(shares: Array, problem: Problem) -> Array:
+def limited(shares: Array, counted: Problem) -> Array:
     """Shift the shares of each histogram by one constant, cut off at their limits, so that they sum to one."""
-    k = problem.k
-    even = shares + (1 - np.vecdot(problem.repeats, shares)[..., np.newaxis]) / k
-    inside = (even >= 0) & (problem.deviance(np.clip(even, 0, 1)) <= errors_allowed(k) ** 2)
+    k = counted.k
+    even = shares + (1 - np.vecdot(counted.repeats, shares)[..., np.newaxis]) / k
+    away = binomial_deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * np.clip(even, 0, 1))
+    inside = (even >= 0) & (away <= errors_allowed(k) ** 2)
     rows = np.flatnonzero(~inside.all(axis=-1))
     if rows.size:  # most often no limit is reached
-        some = problem.select(rows)
+        some = counted.select(rows)
         within = projected_within(shares[rows], *some.limits(least_errors(some)), some.repeats)
         # The remainder is rounding.
         even[rows] = within / np.vecdot(some.repeats, within)[..., np.newaxis]
@@ -334,7 +332,8 @@ def widened(shares: Array, histograms: Histograms, design: Design) -> str:
     assert symmetry is not None
     facts = n[:, np.newaxis], float(symmetry.p), symmetry.base, design.law.exclusive
     problem, needed = Problem(counts, np.ones(counts.shape), *facts), np.full(len(n), usual)
-    rows = np.flatnonzero((problem.deviance(shares) > usual**2).any(axis=-1))
+    away = binomial_deviance(counts, problem.n, problem.q + problem.gain * shares)
+    rows = np.flatnonzero((away > usual**2).any(axis=-1))
     if rows.size:
         needed[rows] = least_errors(problem.select(rows))[:, 0]
     wider = needed > usual
