@@ -230,15 +230,15 @@ def test_no_warning_of_this_library_is_silenced() -> None:
 
 # Ceilings: a change that needs a higher one explains why, or removes code first.
 MOST_FILES = 200
-MOST_LINES = 72_500
+MOST_LINES = 69_000
 LONGEST_MODULE = 900  # lines
 MOST_MEMBERS: dict[type[Any], int] = {Design: 33, Law: 18}  # of the contract of a mechanism
 MOST_ON_A_DESIGN = 45  # public names that tab completion offers
 MOST_ON_A_MEMOIZED_DESIGN = 52  # with the names of its rounds
 MOST_ON_AN_ESTIMATE = 30
-MOST_FORMATTING = 58  # methods that format one result each
+MOST_FORMATTING = 56  # methods that format one result each
 FORMATTING = {"table", "to_dict", "_printed", "text", "to_frame"}
-MOST_WITH_ONE_IMPORTER = 44  # other modules are merged into their only importer, unless they are loaded late
+MOST_WITH_ONE_IMPORTER = 40  # other modules are merged into their only importer, unless they are loaded late
 
 # Modules, or packages that have some, whose only importer does so inside a function or by a table of names.
 LOADED_LATE = {

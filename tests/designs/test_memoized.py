@@ -427,7 +427,7 @@ def test_only_rounds_of_a_kind_can_be_paired() -> None:
 
 
 def test_a_table_of_hashes_at_long_odds_has_whole_numbers() -> None:
-    once = Memoized.hashing(["a", "b", "c"], eps_infinity=30, eps_first=28).once
+    once: Any = Memoized.hashing(["a", "b", "c"], eps_infinity=30, eps_first=28).once
     a, b = once.odds
     assert a > 2**63
     channel = once.as_channel()
