@@ -139,7 +139,7 @@ def test_the_page_has_the_numbers_of_the_table_to_their_last_digit(tmp_path: Pat
     cells = [re.findall(r"data-value='([^']*)'", row) for row in rows]
     names = [unescape(re.findall(r"class='text'>(.*?)</td>", row)[0]) for row in rows]
     assert names == [str(value) for value in table["value"]]
-    for place, name in enumerate(("support", "share", "low", "high", "adjusted")):
+    for place, name in enumerate(("support", "share", "low", "adjusted")):  # intervals are sorted by lower limits
         assert [float(row[place]) for row in cells] == table[name].tolist()
 
 

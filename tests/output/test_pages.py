@@ -12,6 +12,7 @@ import pytest
 import warner
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate, pool, surveys
 from warner.estimators import METHODS
+from warner.output.pages import interval_cells
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,6 +87,10 @@ def grouped() -> Estimate:
     return estimate(Tally(design, [[50, 30, 20], [40, 40, 40], [0, 0, 0]], by=("<b>", "year"), groups=groups))
 
 
+# Low, share and high of four intervals: the third share is negative, as those of `inv` can be, and the last is unknown.
+BARRED = {"low": [0.0, 0.3, 0.0, np.nan], "share": [0.1, 0.32, -0.2, np.nan], "high": [0.2, 0.4, 0.04, np.nan]}
+
+
 @words_only
 @pytest.mark.parametrize("level", [0.95, 0.8])
 def test_numbers_are_those_of_the_table(level: float, tmp_path: Path) -> None:
@@ -96,14 +101,21 @@ def test_numbers_are_those_of_the_table(level: float, tmp_path: Path) -> None:
     for row in rows:
         i = LABELS.index(row[0][0])
         assert [float(value or "nan") for _, value in row[1:]] == [
-            table[name][i] for name in ("reports", "share", "people", "low", "high")
+            table[name][i]
+            for name in ("reports", "share", "low", "people")  # intervals are sorted by lower limits
         ]
         assert [shown for shown, _ in row[2:]] == [
             f"{100 * table['share'][i]:.2f}",
+            f"{100 * table['low'][i]:.2f} to {100 * table['high'][i]:.2f}",
             f"{table['people'][i]:,.0f}",
-            f"{100 * table['low'][i]:.2f}",
-            f"{100 * table['high'][i]:.2f}",
         ]
+
+
+def test_bars_of_intervals_share_a_scale_from_zero_to_the_largest_limit() -> None:
+    table = {name: np.array(values) for name, values in BARRED.items()}
+    styles = [re.findall("[0-9.]+%", text) for _, text in interval_cells(table, ["", "", "", ""])]
+    assert styles == [["0.0%", "25.0%", "50.0%"], ["75.0%", "80.0%", "100.0%"], ["0.0%", "0.0%", "10.0%"], []]
+    assert interval_cells({name: np.zeros(1) for name in BARRED}, ["0 to 0"])[0][1].startswith("0 to 0<span")
 
 
 def test_labels_and_words_are_escaped(tmp_path: Path) -> None:
@@ -278,7 +290,7 @@ def test_the_page_says_whose_shares_the_intervals_are_for(tmp_path: Path) -> Non
     result = estimate(Tally(RandomizedResponse(["yes", "no", "so"], odds=(3, 1)), [400, 600, 500]))
     plain = page(result, tmp_path).text
     assert (
-        "are the ends of a confidence interval for the share in the population that the respondents were drawn from"
+        "95 % interval is a confidence interval for the share in the population that the respondents were drawn from"
         in plain
     )
     assert "each interval would contain the true share in at least 95 % of the repetitions" in plain
@@ -286,7 +298,7 @@ def test_the_page_says_whose_shares_the_intervals_are_for(tmp_path: Path) -> Non
     assert "hold for one answer at a time" in plain
     assert "95 % interval (population): Clopper and Pearson's interval" in plain
     special = page(result, tmp_path, target="realised", simultaneous=True).text
-    assert "are the ends of a confidence interval for the share in the sample: the respondents themselves" in special
+    assert "95 % interval is a confidence interval for the share in the sample: the respondents themselves" in special
     assert "all intervals would contain their true shares at once in at least 95 % of the repetitions" in special
     assert "sampling error" not in special
     assert "hold for all answers at once" in special
@@ -367,7 +379,7 @@ def test_every_design_of_a_pool_is_told(tmp_path: Path) -> None:
         assert all(sentence in seen.text for sentence in part.design.sentences())
     assert "2 designs · epsilon at most 1.61" in seen.text
     assert "one report spends at most epsilon = 1.61 (rounded up)" in seen.text
-    assert [len(row) for row in seen.rows[1:]] == [5]  # no column of reports
+    assert [len(row) for row in seen.rows[1:]] == [4]  # no column of reports
     assert "by sums of binomial counts (the level is at least 95 %)" in seen.text
 
 

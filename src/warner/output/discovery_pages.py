@@ -14,12 +14,14 @@ import numpy as np
 from warner.discovery.discoveries import Discovery, shown_value
 from warner.output import canvas
 from warner.output.pages import (
+    BARS,
     TABLE_ROWS,
     Cell,
     bullets,
     definitions,
     design_section,
     figure,
+    interval_cells,
     left_out_section,
     sortable_table,
     write_page,
@@ -217,17 +219,19 @@ def _table_of_values(discovery: Discovery) -> str:
     tally, table = discovery.tally, discovery.table()
     number = len(table["value"])
     other = table.get("other", np.zeros(number, dtype=bool))
-    rows, adjusted_p = [], p_value_cells(table["adjusted"])
+    ends = (
+        f"{percent_tight(low)} to {percent_tight(high)}" for low, high in zip(table["low"], table["high"], strict=True)
+    )
+    rows, adjusted_p, intervals = [], p_value_cells(table["adjusted"]), interval_cells(table, ends)
     for row in range(min(number, TABLE_ROWS)):
         texts = [group_name([table[name][row]]) for name in tally.by]
         texts.append(shown_value(table["value"][row], bool(other[row])))
-        support, adjusted = int(table["support"][row]), float(table["adjusted"][row])
-        shares = (float(table[name][row]) for name in ("share", "low", "high"))
-        numbers = [(repr(support), f"{support:,}"), *((repr(share), percent_tight(share)) for share in shares)]
+        support, share, adjusted = (table[name][row].item() for name in ("support", "share", "adjusted"))
+        numbers = [(repr(support), f"{support:,}"), (repr(share), percent_tight(share)), intervals[row]]
         rows.append((texts, [*numbers, (repr(adjusted), escape(adjusted_p[row]))]))
     cut = f"The first {TABLE_ROWS:,} rows of {number:,}. " if number > TABLE_ROWS else ""
-    note = f"{cut}Low and high are the ends of the {level_text(discovery.level)} interval, given that it was found."
-    names = ("support", "share", "low", "high", "adjusted p")
+    names = ("support", "share", f"{level_text(discovery.level)} interval", "adjusted p")
+    note = f"{cut}{BARS}"
     return _noted_table(tally.by, names, rows, note, "Table of results", "No value rises above the noise.")
 
 
@@ -260,8 +264,8 @@ def _reading(discovery: Discovery) -> str:
     explained = {
         "support": "is how many reports of the last level fit the value; a report fits many values.",
         "share": "is the estimated true share of the value, corrected for its selection by a large count.",
-        "low and high": (
-            "are the ends of an interval for the share in the population. Given that the value was found, its "
+        f"{level} interval": (
+            "is an interval for the share in the population. Given that the value was found, its "
             f"coverage is at least {level}. Just above the limit it reaches down to 0: that the value occurs "
             "is certain, at the level of the test, but its share is not."
         ),

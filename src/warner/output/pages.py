@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.arrays import SMALLEST
 from warner.designs.facts import full_symmetry
 from warner.documents import written_whole
 from warner.estimation import ANSWERS_DRAWN, Estimate
@@ -75,6 +76,7 @@ ANYTIME_EXPLAINED = (
     "The intervals are valid however often you look while reports arrive. They are wider than intervals for one look, "
     "at a number of reports that was fixed beforehand."
 )
+BARS = "Bars begin at 0 %; the mark is the share."
 SHARE_EXPLAINED = (
     "<strong>share</strong> is the estimated true share of the answer, corrected for the randomization; "
     "<strong>people</strong> is that share of the number of reports."
@@ -186,18 +188,29 @@ def number_cells(values: Counts, texts: Iterable[str]) -> list[Cell]:
     return [UNKNOWN_CELL if np.isnan(value) else (repr(value), text) for value, text in cells]
 
 
-def share_cells(table: Mapping[str, Counts], stars: Sequence[str] = ()) -> dict[str, list[Cell]]:
-    """Return the cells of shares and ends of their intervals, by headings; stars stand beside the shares.
+def interval_cells(table: Mapping[str, Counts], texts: Iterable[str]) -> list[Cell]:
+    """Return the cells of intervals: their texts, and bars from 0 to the largest limit with a mark at the share."""
+    ends = np.array([table[name] for name in ("low", "share", "high")])
+    places = np.clip(ends / max(np.nanmax(ends[2], initial=0), SMALLEST), 0, 1).T.tolist()
+    bars = (
+        f"<span class='bar' style='--low: {low:.1%}; --share: {share:.1%}; --high: {high:.1%}'></span>"
+        for low, share, high in places
+    )
+    return number_cells(ends[0], (text + bar for text, bar in zip(texts, bars, strict=True)))
 
-    >>> share_cells({name: np.array([0.25]) for name in ("share", "low", "high")})["share (%)"]
+
+def share_cells(table: Mapping[str, Counts], interval: str, stars: Sequence[str] = ()) -> dict[str, list[Cell]]:
+    """Return the cells of shares and of their intervals, by headings; stars stand beside the shares.
+
+    >>> share_cells({name: np.array([0.25]) for name in ("share", "low", "high")}, "95 % interval")["share (%)"]
     [('0.25', '25.00')]
     """
     decimals = share_decimals(table["low"], table["high"])
-    texts = {name: percent_cells(table[name], decimals) for name in ("share", "low", "high")}
+    shares, low, high = (percent_cells(table[name], decimals) for name in ("share", "low", "high"))
     if stars:
-        marks = (f"<span class='mark'>{star}</span>" for star in stars)
-        texts["share"] = [f"{text}{mark}" for text, mark in zip(texts["share"], marks, strict=True)]
-    return {f"{name} (%)": number_cells(table[name], shown) for name, shown in texts.items()}
+        shares = [f"{text}<span class='mark'>{star}</span>" for text, star in zip(shares, stars, strict=True)]
+    ends = (f"{first} to {last}" for first, last in zip(low, high, strict=True))
+    return {"share (%)": number_cells(table["share"], shares), f"{interval} (%)": interval_cells(table, ends)}
 
 
 def _table_of(
@@ -286,9 +299,9 @@ class EstimatePage:
 
     def sections(self) -> dict[str, str]:
         return {
-            "How answers were randomized": design_section(self.tally),
             "Table of results": self._table_section(),
             "How to read the table": bullets(self._explanations()),
+            "How answers were randomized": design_section(self.tally),
             "Rows left out": left_out_section(self.tally),
             "How it was computed": self.computation(),
         }
@@ -425,16 +438,15 @@ class EstimatePage:
             columns[heading] = number_cells(some["reports"], shown)
         if "respondents" in some and self.grouped:
             columns["respondents"] = number_cells(some["respondents"], amount_cells(some["respondents"]))
-        shares = share_cells(some, ["*" * outside for outside in some["outside"].tolist()])
-        people = number_cells(some["people"], (f"{number:,.0f}" for number in some["people"].tolist()))
-        columns |= {"share (%)": shares.pop("share (%)")}
+        columns |= share_cells(some, f"{self.level} interval", ["*" * one for one in some["outside"].tolist()])
         if not tally.simple:
             columns["se (%)"] = number_cells(some["se"], percent_cells(some["se"], self.decimals))
-        columns |= {"people": people} | shares
+        columns["people"] = number_cells(some["people"], (f"{number:,.0f}" for number in some["people"].tolist()))
         cut = f"The {TABLE_ROWS:,} rows with the largest shares, of {size:,}. " if size > TABLE_ROWS else ""
         sorting = " Click a column's name to sort by it." if size > 1 else ""
-        note = f"<p class='note'>{cut}Low and high are the ends of the {self.interval}.{sorting}</p>"
-        return note + _table_of(some, tally.by, columns, "share (%)" if sorted_by_share else "")
+        return f"<p class='note'>{cut}{BARS}{sorting}</p>" + _table_of(
+            some, tally.by, columns, "share (%)" if sorted_by_share else ""
+        )
 
     # How to read the table
 
@@ -475,7 +487,7 @@ class EstimatePage:
             holds = f"{holds}, at every number of reports,"
         often = f"{'about' if self.approximate else 'at least'} {_unbroken(self.level)}"
         return (
-            f"<strong>low</strong> and <strong>high</strong> are the ends of a confidence interval for the "
+            f"<strong>{self.level} interval</strong> is a confidence interval for the "
             f"{TARGET_SHARES[confidence.target]}. If the survey were repeated many times, {holds} in {often} of the "
             f"repetitions. {'It accounts' if single else 'The intervals account'} for "
             f"{TARGET_CHANCE[confidence.target]}, but not for people who did not take part, did not follow the "
@@ -638,7 +650,8 @@ def _group_table(estimates: GroupEstimates, level: float, kind: str) -> str:
     tally, table = estimates.tally, estimates.of_interest(level, kind)
     some = {name: column[:TABLE_ROWS] for name, column in table.items()}
     columns = {"reports": number_cells(some["reports"], amount_cells(some["reports"]))}
-    columns |= {"own (%)": number_cells(some["own"], percent_cells(some["own"], 0)), **share_cells(some)}
+    columns |= {"own (%)": number_cells(some["own"], percent_cells(some["own"], 0))}
+    columns |= share_cells(some, f"{level_text(level)} interval")
     cut = f"The first {TABLE_ROWS:,} rows of {table['value'].size:,}. " if table["value"].size > TABLE_ROWS else ""
-    note = f"<p class='note'>{cut}Low and high are the ends of the {escape(estimates.interval_name(level, kind))}.</p>"
+    note = f"<p class='note'>{cut}The interval is the {escape(estimates.interval_name(level, kind))}. {BARS}</p>"
     return note + _table_of(some, tally.by, columns)
