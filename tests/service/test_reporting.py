@@ -11,7 +11,7 @@ import pytest
 
 from collecting_cases import open_survey, random_body
 from service.browsers import accessibility_findings
-from warner import OpenDomain, RandomizedResponse, SquareWave, estimate, grid, surveys
+from warner import OpenDomain, RandomizedResponse, SquareWave, Tally, estimate, grid, surveys
 from warner.service.notices import privacy_notice
 from warner.service.reporting import survey_report
 from warner.service.responses import Bodies
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 DIRECT = RandomizedResponse(["yes", "no"], odds=(1, 0))
 COIN = RandomizedResponse(["yes", "no"], odds=(9, 1))
 GROUPS = [{"id": "grade", "text": "Which grade?", "values": ["nine", "ten"]}]
+
+# Tables of which a part is off the screen
+HIDDEN_TABLES = (
+    "[...document.querySelectorAll('.wide')].filter((table) => table.scrollWidth > table.clientWidth).length"
+)
 
 
 def collected_by(folder: Path, answers: list[list[Any]], *, close: bool = True, **fields: object) -> Collected:
@@ -147,9 +152,20 @@ def test_report_and_notice_are_accessible_and_fit_phones_and_paper(
             assert accessibility_findings(tab) == []
             assert tab.evaluate("document.documentElement.scrollWidth") == width
         tab.resize(390, 800)
-        hidden = (
-            "[...document.querySelectorAll('.wide')].filter((table) => table.scrollWidth > table.clientWidth).length"
-        )
-        assert tab.evaluate(hidden) == 0  # the intervals are in sight
+        assert tab.evaluate(HIDDEN_TABLES) == 0  # the intervals are in sight
         assert tab.page.pdf(format="A4").startswith(b"%PDF")
+    tab.page.emulate_media(color_scheme="light")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_an_estimate_fits_a_phone(tab: ChromiumPage, scheme: Any, tmp_path: Path) -> None:
+    design = RandomizedResponse(["never", "once", "a few times", "every month", "every week"], epsilon=1.5)
+    estimate(Tally(design, [1516, 790, 673, 527, 494])).save_page(tmp_path / "page.html")
+    tab.page.emulate_media(color_scheme=scheme)
+    tab.goto((tmp_path / "page.html").as_uri())
+    for width in (390, 1280):
+        tab.resize(width, 800)
+        assert accessibility_findings(tab) == []
+        assert tab.evaluate("document.documentElement.scrollWidth") == width
+        assert tab.evaluate(HIDDEN_TABLES) == 0
     tab.page.emulate_media(color_scheme="light")
