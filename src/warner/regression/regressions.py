@@ -433,7 +433,7 @@ class Regression(TableResult):
     def check(self) -> ModelCheck:
         """Check the fit of the model in cells of equal covariates and in groups of similar predictions.
 
-        Cells of fewer than 5 people are named: there a model says something about single people.
+        Cells of fewer than 5 respondents are listed, because a model can reveal single respondents there.
         """
         return self._with_library(check_model(self))
 
