@@ -52,7 +52,7 @@ def test_more_answers_than_fit_are_refused_beforehand(monkeypatch: pytest.Monkey
     design = RandomizedResponse(10**7, epsilon=5)
     monkeypatch.setattr(runtime, "available", lambda: 100_000_000)
     with pytest.raises(
-        ValueError, match="10,000,000 answers need about 240 MB of memory, but 100 MB are available; take"
+        ValueError, match="10,000,000 answers need about 240 MB of memory, but 100 MB are available; use a design"
     ):
         tally([1, 2, 3], design)
     small = Tally(RandomizedResponse(3, epsilon=5), [[1, 2, 3]] * 2, by=("g",), groups=((1,), (2,)))

@@ -66,7 +66,7 @@ def test_warner_itself_passes_its_audit(bench: Path, prompt: Prompt) -> None:
         (("no-such-program",), "'no-such-program' cannot be started"),
         (("cat",), "but line 1 after the answer 'never' is 'never'"),
         (("sleep 100", "--timeout", "0.2"), "or give a larger --timeout"),
-        (("cat", "--answers", "never"), "two or more"),
+        (("cat", "--answers", "never"), "at least two different answers"),
         (("cat", "--answers", "never", "seldom"), "'seldom'"),
         (("cat", "--runs", "3"), "runs must be a whole number from 100"),
         (("cat", "--level", "95"), "level must be between 0 and 1"),

@@ -205,7 +205,7 @@ def test_every_command_reads_excel(prompt: Prompt, monkeypatch: pytest.MonkeyPat
         RandomizedResponse(["north", "south"], epsilon=1).save(prompt.folder / "region.json")
         _, expected, _ = prompt._run(command)
         words = [word.replace("reports.csv", "reports.xlsx") for word in command]
-        assert "sheet must be given, since reports.xlsx has 2 ('Reports', 'Notes')" in prompt.complains(*words)
+        assert "sheet must be given, because reports.xlsx has 2 sheets ('Reports', 'Notes')" in prompt.complains(*words)
         assert prompt._run((*words, "--sheet", "Reports"))[1] == expected
     read = ("randomize", "reports.xlsx", "--sheet", "Reports", "-c", "answer", "-d", "survey.json", "-o", "out.csv")
     assert "1,000 reports" in prompt.prints(*read)
