@@ -618,7 +618,7 @@ class Estimate(TableResult):
         Parameters
         ----------
         rows : int
-            Show so many answers of each group.
+            Number of answers to print for each group.
         **options
             Options of `table`.
         """

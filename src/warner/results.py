@@ -392,7 +392,7 @@ def group_column(by: Sequence[str], groups: Sequence[tuple[Any, ...]], answers: 
 
 
 def group_columns(by: Sequence[str], groups: Sequence[tuple[Any, ...]], rows: int = 1) -> dict[str, Counts]:
-    """Return a column for each name of groups, with so many rows for each group."""
+    """Return a column for each name of groups, with the given number of rows for each group."""
     return {name: np.repeat(objects(key[index] for key in groups), rows) for index, name in enumerate(by)}
 
 

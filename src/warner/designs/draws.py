@@ -82,7 +82,7 @@ def truth_or_lie(drawn: Counts, truth: Integers, a: int, b: int) -> Integers:
 
 
 def in_batches(reports_at_once: Callable[[Any], int] = lambda _: REPORTS_AT_ONCE) -> Callable[[Draw], Draw]:
-    """Decorate the draw of a design: reports are drawn so many at a time, with the same arithmetic."""
+    """Decorate the draw of a design: reports are drawn in batches, with the same arithmetic."""
 
     def decorated(draw: Draw) -> Draw:
         @wraps(draw)

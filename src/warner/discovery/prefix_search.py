@@ -102,7 +102,7 @@ def fewest_crafted(
     def fewest(level: int, probability: float) -> int:
         return first_true(lambda crafted: bool(chance(level, crafted) >= probability), 0, critical[level])
 
-    # From so many that this level alone does not lose too much, to so many that hardly anything is left to gain.
+    # From numbers at which this level alone does not lose too much, to numbers that leave hardly anything to gain.
     most = power ** (0.1 / len(reports))
     ranges = [np.arange(fewest(level, power), fewest(level, most) + 1) for level in range(len(reports))]
     logs = [np.log(chance(level, crafted)) for level, crafted in enumerate(ranges)]

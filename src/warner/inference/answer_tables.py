@@ -41,7 +41,7 @@ def totals_of(tally: Collected, table: Table) -> Counts | None:
 
 
 def largest_first(tally: Collected, table: Table, rows: int | None, *, ordered: bool) -> Rows:
-    """Return the rows to show, in their order: all of them, or in each group so many with the largest shares.
+    """Return the rows to show, in their order: all of them, or in each group the `rows` with the largest shares.
 
     Answers that are `ordered`, or two, keep their order. A group without reports has one row.
     """

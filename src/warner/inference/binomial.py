@@ -568,7 +568,7 @@ def log_binomial(x: Array, n: float, p: float) -> Array:
 def smallest_share(n: float, base: float, gain: float, alpha: float, power: float) -> float:
     r"""Return the smallest share of an answer that is detected among n respondents with this power.
 
-    Found means: so many reports that noise alone has them with probability at most alpha (alpha/K, where K answers are
+    Detected means that noise alone has as many reports with probability at most alpha (alpha/K, where K answers are
     tested). For many reports it is near :math:`(z_{1-\alpha} + z_{\text{power}}) \sqrt{q(1-q)/n} / (p-q)`; here both
     steps are exact, because with a few expected reports of each answer that formula promises too much. Above 1 where no
     share is enough.

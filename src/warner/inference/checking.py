@@ -154,7 +154,7 @@ def check(
         Where the randomness of the simulation comes from. If not given, it is seeded from the number of reports, so
         that the same reports give the same answer. Groups of one size share the simulated surveys.
     fakes : int, optional
-        Say how far so many fake reports (in each group) could have moved a share.
+        Number of fake reports in each group, to bound how far they could have moved a share.
 
     Examples
     --------

@@ -128,7 +128,7 @@ def in_one_cluster(names: Sequence[str]) -> str:
 def uncut_limits(
     readout: SamplingModel, freedom: Numbers, tail: Numbers, span: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[Array, Array]:
-    """Return the limits with so many degrees of freedom, which may lie beyond the span; arrays broadcast."""
+    """Return the limits with these degrees of freedom, which may lie beyond the span; arrays broadcast."""
     drawn = readout.drawn
     assert drawn is not None
     exact = np.broadcast_to(readout.exact, readout.count.shape)
@@ -159,7 +159,7 @@ def _means(readout: SamplingModel, freedom: Numbers, tail: Numbers, span: tuple[
 # Distribution bands
 
 
-BAND_ANSWERS = 9  # from so many on, one band for all cumulative shares is narrower than Bonferroni's correction
+BAND_ANSWERS = 9  # from which on one band for all cumulative shares is narrower than Bonferroni's correction
 
 
 def has_band(part: Tally, confidence: Confidence) -> bool:

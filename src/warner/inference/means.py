@@ -385,13 +385,13 @@ def _deviation(tally: Collected, group: int, x: Array, confidence: Confidence) -
     most, target, tail = 0.25, confidence.target, confidence.tail(1)
     (of_mean,) = joints(tally.parts, [group], sets_of(x), target=target)
     middle, mean_error, unknown = of_mean.average(target)
-    # About the mean of those whose reports say something, which deviations of all people are at least as large as
+    # Squares about the mean of the informative reports
     squares = (x - np.clip(middle[0] / (1 - unknown), 0, 1)) ** 2
     width = float(squares.max())
     (together,) = joints(tally.parts, [group], LinearCombination(squares[np.newaxis] / width), target=target)
     variance, error = (width * float(part[0]) for part in together.average(target)[:2])
     wide, half = (float(student_error(part, of_mean.freedom, tail)) for part in (error, min(float(mean_error[0]), 1.0)))
-    # Respondents whose reports say nothing may hold any answer.
+    # Respondents with uninformative reports may have any answer.
     low, high = normal_limits(np.array(variance), np.array(wide), tail, unknown=unknown * width, span=(0.0, most))
     half = min(-float(ndtri(tail)) * half, 1.0)
     low = np.clip(variance - np.hypot(variance - low, half**2), 0.0, low)

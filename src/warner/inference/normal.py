@@ -91,8 +91,8 @@ def normal_limits(
 ) -> tuple[Array, Array]:
     """Return the ends of an interval with `tail` on either side, within `span`; never empty.
 
-    With `people`, they are for a share among so many, of which so large a part as `unknown` may hold anything; numbers
-    that are not whole are effective ones, of weights, and not rounded to.
+    With `people`, they are for a share among this number of respondents, of whom the fraction `unknown` may have any
+    answer. Limits are rounded to whole respondents only if the number is whole; effective numbers of weights are not.
 
     Examples
     --------

@@ -76,7 +76,7 @@ EXPONENTS = np.geomspace(1e-3, 60, 64)  # s, in units of the largest score
 SHARE_HALVINGS = 50  # of the shares from 0 to 1
 SMALLEST_START = 1e-9  # share from which that is looked for which several tests find
 SHARE_TOLERANCE = 1e-9  # standard errors to which it is found
-LAW_POINTS, LAW_DEVIATIONS = 400, 9.0  # numbers of the law of one test, within so many standard deviations
+LAW_POINTS, LAW_DEVIATIONS = 400, 9.0  # points of the distribution of one test, and its range in standard deviations
 EVIDENCE_CLASSES = 2**13  # into which the laws of several tests are sorted
 
 
@@ -231,7 +231,7 @@ def smallest_together(tests: Sequence[Evidence], alpha: float, power: float) -> 
         chance = _beyond(tests, share.item(), critical)
         return np.asarray(ndtri(np.clip(chance, SMALLEST, 1 - ROUNDING)) - power_quantile)
 
-    # Alone, a share is found that is about so many standard errors.
+    # Alone, a share is detected if it has about this number of standard errors.
     start = np.clip([alone], SMALLEST_START, 1.0)
     scale = start / max(power_quantile - float(ndtri(alpha)), 1.0)
     return float(rising_roots(excess, start, scale, 0.0, 1.0, SHARE_TOLERANCE * scale)[0])

@@ -84,7 +84,7 @@ MEASURES = {"half_width": "interval half-width", "error": "root-mean-square erro
 AMOUNT_DIGITS = 3  # of half-widths in the unit of the answers
 PLANNED = ("shares", "mean", "median")  # what can be planned for, besides quantiles by their number
 DEFAULT_POWER = 0.8
-BOUNDLESS_PEOPLE = float(LARGEST_TOTAL)  # so many that half a report more of each kind makes no difference
+BOUNDLESS_PEOPLE = float(LARGEST_TOTAL)  # half a report more of each kind makes no difference
 
 
 @dataclass(frozen=True, eq=False)

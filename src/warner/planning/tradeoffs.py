@@ -342,7 +342,7 @@ def capped(difference: float) -> str:
     return points(difference) if difference <= 1 else "more than 100 percentage points"
 
 
-PROBABLY = 0.95  # probability that each question is asked of so many respondents
+PROBABLY = 0.95  # probability that each question is asked of the number of respondents in `least`
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -360,7 +360,7 @@ class SplitPlan(SurveyPlan):
     least : int
         Number of respondents of whom each question is asked with a probability of 95 %.
     plans : tuple of Plan
-        Plan of each question for so many respondents.
+        Plan of each question for the respondents in `least`.
     """
 
     fields = ("epsilon", "people", "solved_for", "asked", "least", "lost")
