@@ -69,7 +69,8 @@ def medians() -> Iterator[Line]:
     for k in sizes:
         x = (np.arange(k) + 0.5) / k
         design = SquareWave(k, epsilon=1)
-        counts = design.simulate(x**4 * (1 - x), 10**6, rng=np.random.default_rng(1))
+        shares = x**4 * (1 - x)
+        counts = design.simulate(shares / shares.sum(), 10**6, rng=np.random.default_rng(1))
         designs.append((design, counts))
         results.append(estimate(Tally(design, counts), method="inv"))
     work = "median under a square wave"
