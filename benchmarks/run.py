@@ -200,7 +200,7 @@ def commanding() -> Iterator[Line]:
         RandomizedResponse(1000, epsilon=1).save(survey)
         for rows in (10**6, 10**7):
             made_up_reports(answers, rows)
-            command = ["-m", "warner", "randomize", str(answers), "-d", str(survey), "-o", f"{folder}/out.parquet"]
+            command = ["-m", "warner", "randomize", str(answers), "-d", str(survey), "-o", f"{folder}/{rows}.parquet"]
             peaks.append(peak_resident([sys.executable, *command]))
     ratio = peaks[1] / peaks[0]
     shown = f"{peaks[0]:.0f} and {peaks[1]:.0f} MB"
