@@ -424,6 +424,7 @@ def reproducing() -> Iterator[Line]:
     """One repetition of a configuration of the paper's grid, of a hundred that are done at once."""
     from threadpoolctl import threadpool_limits
 
+    sys.path.append(str(Path(__file__).resolve().parent.parent))  # the experiments are not part of the package
     from experiments.pinzon2026.methods import VALID_METHODS
     from experiments.pinzon2026.repetition import repeated
 
