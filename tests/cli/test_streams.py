@@ -156,7 +156,7 @@ def test_signals_at_any_moment(folder: Path, number: signal.Signals, millisecond
     ready = [
         sys.executable,
         "-c",
-        "import warner.__main__ as m, sys; m._ready(); print(flush=True); sys.exit(m.run())",
+        "import warner.__main__ as m, sys; m._prepare_process(); print(flush=True); sys.exit(m.run())",
     ]
     pipe = subprocess.PIPE
     with subprocess.Popen([*ready, *ESTIMATE], cwd=folder, stdout=pipe, stderr=pipe, text=True) as process:
