@@ -227,11 +227,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def damage(kind: str, folder: Path, seed: int, *, most: int, seconds: float) -> Counter[str]:
-    """Damage files until so many were tried, or the time is over."""
+    """Damage files until `most` were tried, or the time is over."""
     found: Counter[str] = Counter()
     end = time.monotonic() + seconds
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the reports do not seem to fit", UserWarning)
+        warnings.filterwarnings("ignore", "the collections do not seem to come from one population", UserWarning)
         for number in range(most):
             found[KINDS[kind](np.random.default_rng([seed, number]), folder)] += 1
             if time.monotonic() > end:
