@@ -269,7 +269,7 @@ def test_standard_deviations_of_many_reports() -> None:
         found = estimated(Tally(design, counts, n=400_000)).standard_deviation()
         # Five standard errors: one false alarm in two million
         assert abs(found.value - truth) <= 5 * found.se
-        # Of so many reports the interval has 1.96 standard errors on either side.
+        # With this number of reports the interval has 1.96 standard errors on either side.
         assert_allclose([found.value - found.low, found.high - found.value], 1.96 * found.se, rtol=1e-2)
         assert found.quantity == "standard deviation"
         assert found.approximate
